@@ -1,0 +1,138 @@
+"""What a transcript line means: the raw records every host's format is mapped to.
+
+Raw text lives here and only here, in memory. What is stored is an ``Event`` of the ``sidecars`` package, a
+different type on purpose: if raw and redacted shared a type, one day raw text would be stored (ADR 0003).
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class LineRole(StrEnum):
+    """What a line contributes to a tool result."""
+
+    CALL = "call"
+    OUTPUT = "output"
+    ITEM = "item"
+
+
+class CallStatus(StrEnum):
+    """What the host says about the end of a call; absence of a statement is ``UNKNOWN``, never success."""
+
+    COMPLETED = "completed"
+    FAILED = "failed"
+    RUNNING = "running"
+    CANCELLED = "cancelled"
+    DENIED = "denied"
+    TIMEOUT = "timeout"
+    UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, slots=True)
+class LineRef:
+    """One exact line: where it is and what its bytes are.
+
+    ``offset`` and ``length`` count bytes; ``length`` excludes the ``0x0A`` and includes a ``0x0D`` before it.
+    ``sha256`` is the digest of exactly those bytes.
+    """
+
+    role: LineRole
+    offset: int
+    length: int
+    sha256: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class OutputText:
+    """The bounded part of a tool's output that may be looked at: its beginning and its end.
+
+    ``head`` and ``tail`` are at most ``adapters.decode.OUTPUT_WINDOW`` characters each and overlap when the
+    output is short; ``whole`` says that ``tail`` is the complete body. ``truncated`` says that the *host*
+    shortened the output, so that numbers in it may be partial.
+    """
+
+    head: str
+    tail: str
+    whole: bool
+    truncated: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """One finished (or abandoned) tool call, joined from the lines that tell about it. Raw, in memory only.
+
+    ``at_ms`` is UTC milliseconds since the epoch of the line that ended the call, ``None`` where that line
+    has no exact time. ``exit_code`` comes from an anchored carrier or is ``None``; ``error_flag`` is the host's
+    own flag or ``None``. ``conflict`` says that two carriers disagree about this call. ``inherited`` marks
+    history copied from another thread: it never yields evidence for this one.
+    """
+
+    lines: tuple[LineRef, ...]
+    at_ms: int | None
+    call_id: str
+    tool: str
+    command: str | None
+    exit_code: int | None
+    error_flag: bool | None
+    status: CallStatus
+    conflict: bool
+    inherited: bool
+    output: OutputText
+
+
+@dataclass(frozen=True, slots=True)
+class HumanStatement:
+    """Something the person typed, at this line. The text is neither read nor kept here."""
+
+    offset: int
+    length: int
+    at_ms: int | None
+    inherited: bool
+
+
+class DefectKind(StrEnum):
+    """Why a line was counted and skipped."""
+
+    BLANK = "blank"
+    BYTE_ORDER_MARK = "byte-order-mark"
+    DEPTH = "nesting-too-deep"
+    DUPLICATE_KEY = "duplicate-key"
+    GLUED = "glued-records"
+    NOT_JSON = "not-json"
+    NOT_OBJECT = "not-an-object"
+    NO_TYPE = "no-type"
+    NUL = "nul-bytes"
+    NUMBER = "number-out-of-range"
+    SHAPE = "unexpected-shape"
+    TOO_LONG = "line-too-long"
+    UTF8 = "invalid-utf-8"
+
+
+@dataclass(frozen=True, slots=True)
+class Defect:
+    """A line that was not understood: where it is and which rule it broke, never what it said."""
+
+    offset: int
+    length: int
+    kind: DefectKind
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A well-formed record of a type that was never reviewed; makes the source ``partly-understood``."""
+
+    offset: int
+    length: int
+    type: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ignored:
+    """A reviewed record that carries no evidence."""
+
+    offset: int
+    length: int
+    type: str
+
+
+Record = ToolResult | HumanStatement | Defect | Unknown | Ignored
