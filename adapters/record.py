@@ -7,6 +7,22 @@ different type on purpose: if raw and redacted shared a type, one day raw text w
 from dataclasses import dataclass
 from enum import StrEnum
 
+from adapters.errors import DefectKind
+
+__all__ = [
+    "CallStatus",
+    "Defect",
+    "DefectKind",
+    "HumanStatement",
+    "Ignored",
+    "LineRef",
+    "LineRole",
+    "OutputText",
+    "Record",
+    "ToolResult",
+    "Unknown",
+]
+
 
 class LineRole(StrEnum):
     """What a line contributes to a tool result."""
@@ -46,9 +62,9 @@ class LineRef:
 class OutputText:
     """The bounded part of a tool's output that may be looked at: its beginning and its end.
 
-    ``head`` and ``tail`` are at most ``adapters.decode.OUTPUT_WINDOW`` characters each and overlap when the
-    output is short; ``whole`` says that ``tail`` is the complete body. ``truncated`` says that the *host*
-    shortened the output, so that numbers in it may be partial.
+    ``tail`` has at most ``adapters.decode.OUTPUT_WINDOW`` characters and ``head`` at most ``HEAD_WINDOW``, both of
+    whole lines; ``whole`` says that ``tail`` is the complete body, and then ``head`` is the same.
+    ``truncated`` says that the *host* shortened the output, so that numbers in it may be partial.
     """
 
     head: str
@@ -88,24 +104,6 @@ class HumanStatement:
     length: int
     at_ms: int | None
     inherited: bool
-
-
-class DefectKind(StrEnum):
-    """Why a line was counted and skipped."""
-
-    BLANK = "blank"
-    BYTE_ORDER_MARK = "byte-order-mark"
-    DEPTH = "nesting-too-deep"
-    DUPLICATE_KEY = "duplicate-key"
-    GLUED = "glued-records"
-    NOT_JSON = "not-json"
-    NOT_OBJECT = "not-an-object"
-    NO_TYPE = "no-type"
-    NUL = "nul-bytes"
-    NUMBER = "number-out-of-range"
-    SHAPE = "unexpected-shape"
-    TOO_LONG = "line-too-long"
-    UTF8 = "invalid-utf-8"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,60 @@
+"""The way in: ``CodexAdapter`` offers what ``adapters.base.Adapter`` asks for. It holds no state."""
+
+from collections.abc import Sequence
+
+from adapters.base import Cursor, Header
+from adapters.codex.calls import MAX_CALL_LINES, Told, join, told_by
+from adapters.codex.envelope import envelope_of
+from adapters.codex.header import FORMAT, HOST, read_header
+from adapters.codex.reader import Reader
+from adapters.codex.reviewed import ReviewedCommands
+from adapters.errors import TranscriptSyntaxError
+from adapters.record import LineRole, ToolResult
+
+
+class CodexAdapter:
+    """Reads rollouts of the Codex CLI and its desktop and editor forms; see ``adapters.base.Adapter``."""
+
+    @property
+    def host(self) -> str:
+        """See ``adapters.base.Adapter``."""
+        return HOST
+
+    @property
+    def format(self) -> str:
+        """See ``adapters.base.Adapter``."""
+        return FORMAT
+
+    def read_header(self, first_bytes: bytes) -> Header:
+        """See ``adapters.base.Adapter``."""
+        return read_header(first_bytes)
+
+    def reader(self, header: Header, cursor: Cursor | None = None) -> Reader:
+        """See ``adapters.base.Adapter``."""
+        return Reader(header, cursor)
+
+    def derive(
+        self, header: Header, lines: Sequence[tuple[int, bytes]], *, inherited: bool = False
+    ) -> ToolResult | None:
+        """See ``adapters.base.Adapter``."""
+        del header  # Codex lines say the same in both history modes
+        told: list[Told] = []
+        for offset, raw in lines[: MAX_CALL_LINES + 1]:
+            try:
+                one = told_by(envelope_of(raw), offset, raw)
+            except TranscriptSyntaxError:
+                return None
+            if one is None or (told and (one.call_id != told[0].call_id or offset <= told[-1].ref.offset)):
+                return None
+            told.append(one)
+        if not 0 < len(told) <= MAX_CALL_LINES or not _is_call(told):
+            return None
+        return join(told, inherited=inherited)
+
+
+def _is_call(told: Sequence[Told]) -> bool:
+    """Say whether the lines begin as the reader opens a call: a reviewed command, and one call only."""
+    first, *rest = told
+    if first.ref.role is LineRole.OUTPUT or first.command not in ReviewedCommands():
+        return False
+    return all(one.ref.role is not LineRole.CALL for one in rest)

@@ -1,0 +1,184 @@
+"""The calls that are still open, and what is known of the recent ones; both bounded.
+
+Every call is counted; only calls of reviewed commands keep what their lines tell. A result is settled at the next
+boundary after something told of its end, or when the table is full, so that a second, contradicting output of the
+same turn still counts. Nothing here reads a line.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Final
+
+from adapters.base import Outcomes, Tallies
+from adapters.codex.calls import MAX_CALL_LINES, Told, join
+from adapters.codex.carriers import Ending
+from adapters.record import CallStatus, LineRole, ToolResult
+
+MAX_OPEN: Final = 16
+"""Most reviewed calls that are open at once. Hosts run a handful of commands in parallel; bounds the cursor."""
+
+MAX_RECENT: Final = 48
+"""Most calls whose outcome is still awaited or may still be contradicted; bounds the cursor."""
+
+_SHORT_ID: Final = 48
+"""Ids up to this length stand for themselves in a cursor; longer ones are replaced by a digest of that length."""
+
+SUCCESS, FAILURE, CANCELLED = 1, 2, 4
+_INHERITED, _CALLED = 16, 32
+
+_SAYS: Final = {
+    CallStatus.COMPLETED: SUCCESS,
+    CallStatus.FAILED: FAILURE,
+    CallStatus.TIMEOUT: FAILURE,
+    CallStatus.CANCELLED: CANCELLED,
+    CallStatus.DENIED: CANCELLED,
+    CallStatus.RUNNING: 0,
+    CallStatus.UNKNOWN: 0,
+}
+
+
+def says(ending: Ending) -> int:
+    """Return what ``ending`` proves, as bits; 0 where it proves nothing."""
+    bits = _SAYS[ending.status]
+    if ending.error_flag is not None:
+        bits |= FAILURE if ending.error_flag else SUCCESS
+    return bits
+
+
+def count_outcome(outcomes: Outcomes, bits: int, times: int = 1) -> None:
+    """Add ``times`` results with the statements ``bits`` to ``outcomes``; contradictions are unknown."""
+    if bits & SUCCESS and bits & (FAILURE | CANCELLED):
+        outcomes.unknown += times
+    elif bits & CANCELLED:
+        outcomes.cancelled += times
+    elif bits & FAILURE:
+        outcomes.failure += times
+    elif bits & SUCCESS:
+        outcomes.success += times
+    else:
+        outcomes.unknown += times
+
+
+def key_of(call_id: str) -> str:
+    """Return the short name under which a call is kept."""
+    if len(call_id) <= _SHORT_ID:
+        return call_id
+    return "#" + sha256(call_id.encode()).hexdigest()[: _SHORT_ID - 1]
+
+
+@dataclass(slots=True)
+class _Open:
+    inherited: bool
+    lines: list[Told] = field(default_factory=list)
+
+    @property
+    def ended(self) -> bool:
+        return any(told.ref.role is not LineRole.CALL for told in self.lines)
+
+
+class Ledger:
+    """Open and recent calls of one reader; counts into its tallies."""
+
+    __slots__ = ("_open", "_recent", "_tallies")
+
+    def __init__(self, tallies: Tallies) -> None:
+        self._tallies = tallies
+        self._open: dict[str, _Open] = {}
+        self._recent: dict[str, list[int]] = {}
+
+    # ------------------------------------------------------------------------------------ counting every call
+
+    def called(self, call_id: str, *, inherited: bool) -> None:
+        """Note a call. The same id again is another call: the earlier one is counted first."""
+        key = key_of(call_id)
+        if key in self._recent:
+            self._count(key)
+        elif len(self._recent) >= MAX_RECENT:
+            self._count(next(iter(self._recent)))
+        self._recent[key] = [0, _CALLED | (_INHERITED if inherited else 0)]
+
+    def resulted(self, call_id: str, bits: int, *, inherited: bool) -> None:
+        """Note an output. Without a call it is an orphan: counted, and never paired by guess."""
+        known = self._recent.get(key_of(call_id))
+        if known is None:
+            self._tallies.results_without_call += 1
+            tallies = self._tallies
+            count_outcome(tallies.inherited_outcomes if inherited else tallies.outcomes, bits)
+            return
+        known[0] += 1
+        known[1] |= bits
+
+    def reported(self, call_id: str, bits: int) -> None:
+        """Note a structured report: a statement about the call, not a result of its own."""
+        known = self._recent.get(key_of(call_id))
+        if known is not None:
+            known[1] |= bits
+
+    def knows(self, call_id: str) -> bool:
+        """Say whether the call is one of the recent ones."""
+        return key_of(call_id) in self._recent
+
+    def _count(self, key: str) -> None:
+        results, bits = self._recent.pop(key)
+        if bits & _CALLED and not results:
+            self._tallies.calls_without_result += 1
+        inherited = bits & _INHERITED
+        if results:
+            count_outcome(
+                self._tallies.inherited_outcomes if inherited else self._tallies.outcomes, bits, results
+            )
+
+    # ------------------------------------------------------------------------------- keeping the reviewed ones
+
+    def is_open(self, call_id: str) -> bool:
+        """Say whether this reviewed call awaits more."""
+        return call_id in self._open
+
+    def open(self, told: Told, *, inherited: bool) -> list[ToolResult]:
+        """Open a call with its first line; return what had to be settled to make room."""
+        settled = []
+        if told.call_id in self._open:
+            settled.append(self._settle(told.call_id))
+        elif len(self._open) >= MAX_OPEN:
+            ended = (call_id for call_id, call in self._open.items() if call.ended)
+            settled.append(self._settle(next(ended, next(iter(self._open)))))
+        self._open[told.call_id] = _Open(inherited, [told])
+        return [result for result in settled if result is not None]
+
+    def add(self, told: Told) -> None:
+        """Add a line to its open call; a line too many only confirms the conflict that the last one made."""
+        lines = self._open[told.call_id].lines
+        if len(lines) < MAX_CALL_LINES:
+            lines.append(told)
+
+    def settle_ended(self) -> list[ToolResult]:
+        """Return the results of open calls that something told the end of, in file order of their calls."""
+        ended = [call_id for call_id, call in self._open.items() if call.ended]
+        return [result for call_id in ended if (result := self._settle(call_id)) is not None]
+
+    def _settle(self, call_id: str) -> ToolResult | None:
+        call = self._open.pop(call_id)
+        return join(call.lines, inherited=call.inherited)
+
+    def close(self) -> list[ToolResult]:
+        """Settle and count everything; calls that nothing told the end of give no result."""
+        results = self.settle_ended()
+        self._open.clear()
+        for key in list(self._recent):
+            self._count(key)
+        return results
+
+    # --------------------------------------------------------------------------------------------- for a cursor
+
+    def open_calls(self) -> Iterable[tuple[bool, list[Told]]]:
+        """Return the open calls in order, each as whether it is inherited and its lines."""
+        return [(call.inherited, call.lines) for call in self._open.values()]
+
+    def recent(self) -> tuple[tuple[str, int, int], ...]:
+        """Return what is known of the recent calls."""
+        return tuple((key, results, bits) for key, (results, bits) in self._recent.items())
+
+    def restore(self, recent: Iterable[tuple[str, int, int]]) -> None:
+        """Take up the recent calls of a cursor."""
+        self._recent = {key: [results, bits] for key, results, bits in recent}

@@ -1,0 +1,75 @@
+"""jest: the block ``Test Suites:`` … ``Tests:`` … ``Time:``, one per run.
+
+A todo is neither passed nor failed. A suite that fails without a failed test did not load. jest leaves out the
+categories that are zero, so an absent one is zero. Source: ``packages/jest-reporters/src/getSummary.ts``.
+"""
+
+import re
+from collections.abc import Sequence
+
+from adapters.objective.recogniser import CommandForm, Recogniser, Summary, milliseconds
+
+_COUNT = r"[0-9]{1,9} [a-z]{1,20}"
+_SUITES = re.compile(
+    rf"Test Suites: {{1,10}}(?P<counts>(?:{_COUNT}, ){{0,7}})(?:[0-9]{{1,9}} of )?[0-9]{{1,9}} total"
+)
+_TESTS = re.compile(rf"Tests: {{1,20}}(?P<counts>{_COUNT}(?:, {_COUNT}){{0,7}})")
+_TIME = re.compile(r"Time: {1,20}(?P<seconds>[0-9]{1,9}(?:\.[0-9]{1,6})?) (?P<unit>s|ms|m)\b.{0,80}")
+_CATEGORIES = frozenset({"failed", "skipped", "pending", "todo", "passed", "total"})
+_TIME_WITHIN = 4
+"""``Snapshots:`` and its details may stand between ``Tests:`` and ``Time:``."""
+
+
+def read(lines: Sequence[str]) -> tuple[Summary, ...]:
+    """Return each block's statement; a ``Tests:`` line without ``Test Suites:`` above is none."""
+    summaries = []
+    for index in range(1, len(lines)):
+        tests = _TESTS.fullmatch(lines[index]) if lines[index].startswith("Tests: ") else None
+        suites = _SUITES.fullmatch(lines[index - 1]) if tests is not None else None
+        if tests is not None and suites is not None:
+            summaries.append(
+                _summary(lines, index, _counts(suites["counts"].removesuffix(", ")), _counts(tests["counts"]))
+            )
+    return tuple(summaries)
+
+
+def _counts(text: str) -> dict[str, int]:
+    parts = (part.partition(" ") for part in text.split(", ") if part)
+    return {word: int(number) for number, _, word in parts}
+
+
+def _summary(lines: Sequence[str], index: int, suites: dict[str, int], tests: dict[str, int]) -> Summary:
+    last, duration = index, None
+    for at in range(index + 1, min(len(lines), index + 1 + _TIME_WITHIN)):
+        if found := _TIME.fullmatch(lines[at]):
+            last = at
+            duration = milliseconds(found["seconds"]) if found["unit"] == "s" else None
+            break
+    passed, failed = tests.get("passed", 0), tests.get("failed", 0)
+    skipped = tests.get("skipped", 0) + tests.get("pending", 0)
+    suites_failed = suites.get("failed", 0)
+    return Summary(
+        last_line=last,
+        passed=passed,
+        failed=failed,
+        skipped=skipped,
+        total=tests.get("total"),
+        duration_ms=duration,
+        broken=suites_failed if not failed else 0,
+        says_ok=suites_failed == 0,
+        sound=tests.get("total") == passed + failed + skipped + tests.get("todo", 0)
+        and not (failed and not suites_failed),
+        whole=_CATEGORIES.issuperset(tests),
+    )
+
+
+RECOGNISER = Recogniser(
+    runner="jest",
+    form=CommandForm(
+        programs=frozenset({"jest", "jest.js"}),
+        never=frozenset(
+            {"--listTests", "--showConfig", "--version", "-v", "--help", "-h", "--init", "--clearCache"}
+        ),
+    ),
+    read=read,
+)

@@ -1,0 +1,304 @@
+"""What the leaves of the log are: one signed, closed statement for each committed change.
+
+A leaf's payload names the log, its own index, the root before it and the batch it belongs to, so that no leaf can
+be moved, dropped or adopted elsewhere. Its hash in the tree covers a 32-byte random salt and the exact envelope:
+once both are erased, the hash that stays cannot be guessed from likely contents (RFC 6962 hashes are not hiding).
+
+The format is in ``docs/spec/log.md``. No path of a transcript stands in a leaf, only its digest.
+"""
+
+from enum import StrEnum
+from typing import Annotated, Final, Literal, TypeAlias
+
+import msgspec
+
+from sidecars.envelope import parse_envelope, seal, verify_envelope
+from sidecars.errors import MalformedError, PayloadTypeError, UnknownKeyError
+from sidecars.keys import Signer, Verifier
+from sidecars.merkle import leaf_hash as merkle_leaf_hash
+from sidecars.wire import (
+    Count,
+    DigestText,
+    EnrollmentRef,
+    Identifier,
+    Origin,
+    SourceRef,
+    TimeMs,
+    format_struct,
+    parse_struct,
+)
+
+SCHEMA: Final = "timeline-leaf/v1"
+SALT_BYTES: Final = 32
+"""As long as the hash: guessing the salt is then no easier than guessing the hash."""
+
+LEAF_BYTES_MAX: Final = 256 * 1024
+"""A sidecar leaf that gives up as many sidecars as a source can have needs 190 KB; no other kind comes near."""
+
+BATCH_SIZE_MAX: Final = 256
+"""Leaves of one commit; the most that repair ever adopts at once."""
+
+EVICTS_MAX: Final = 4096
+"""One sidecar for each event that a source may keep."""
+
+_TYPE_PREFIX: Final = "application/vnd.timeline.leaf."
+_TYPE_SUFFIX: Final = ".v1+json"
+
+
+class Role(StrEnum):
+    """The two keys: the owner's consents and rules, the daemon's log key records (TUF's root and online roles)."""
+
+    OWNER = "owner"
+    LOG = "log"
+
+
+class Kind(StrEnum):
+    """What a leaf states. ``assertion`` and ``erasure`` have no body in this version and are refused."""
+
+    POLICY = "policy"
+    KEY_EPOCH = "key-epoch"
+    ENROLLMENT = "enrollment"
+    SIDECAR = "sidecar"
+    REVOCATION = "revocation"
+    ASSERTION = "assertion"
+    ERASURE = "erasure"
+
+
+SIGNED_BY: Final = {
+    Kind.POLICY: Role.OWNER,
+    Kind.KEY_EPOCH: Role.OWNER,
+    Kind.ENROLLMENT: Role.OWNER,
+    Kind.REVOCATION: Role.OWNER,
+    Kind.SIDECAR: Role.LOG,
+}
+"""Which key a kind needs. A kind that is missing here cannot be signed, opened or admitted."""
+
+# -- bodies ----------------------------------------------------------------------------------------------------
+
+Vkey = Annotated[str, msgspec.Meta(max_length=256)]
+"""A C2SP vkey; parsed in ``_check_leaf``."""
+
+ScopeId = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9:_.@/-]{0,127}\Z")]
+ProjectRoot = Annotated[str, msgspec.Meta(pattern=r"^/[^\x00-\x1f\x7f]*\Z", max_length=4096)]
+Decimal = Annotated[str, msgspec.Meta(pattern=r"^(0|-?[1-9][0-9]{0,19})\Z")]
+"""A 64-bit number of the file system, as text because RFC 8785 stops at 2^53 - 1."""
+
+
+class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="policy", tag_field="kind"):
+    """The owner's rules; the first leaf of every log. ``simulated_host`` can be set there only."""
+
+    owner_presence: Literal["terminal", "any"]
+    simulated_host: bool
+
+
+class KeyEpoch(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="key-epoch", tag_field="kind"):
+    """From here on ``log_key`` signs sidecars and heads; both keys are vkeys. Epochs count from 0 without gaps."""
+
+    epoch: Count
+    log_key: Vkey
+    owner_key: Vkey
+
+
+class EnrollmentBinding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """Who and what the enrolled session belongs to; portal and thread come together or not at all."""
+
+    host: Identifier
+    session: ScopeId
+    user: ScopeId
+    tenant: ScopeId
+    project: ProjectRoot
+    task: ScopeId
+    goal: ScopeId | None
+    portal: ScopeId | None
+    thread: ScopeId | None
+
+
+class EnrolledSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The transcript at the moment of consent; its path only as a digest."""
+
+    ref: SourceRef
+    path_digest: DigestText
+    device: Decimal
+    inode: Decimal
+    size: Count
+    mtime_ns: Decimal
+    ctime_ns: Decimal
+    prefix_length: Count
+    prefix_digest: DigestText
+
+
+class Enrollment(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="enrollment", tag_field="kind"):
+    """The owner's confirmed, expiring consent to read one source; all times are UTC milliseconds."""
+
+    enrollment_id: EnrollmentRef
+    receipt_digest: DigestText
+    binding: EnrollmentBinding
+    source: EnrolledSource
+    mode: Literal["snapshot"]
+    confirmed_at: TimeMs
+    expires_at: TimeMs
+    recall_until: TimeMs
+
+
+class SidecarEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="sidecar", tag_field="kind"):
+    """One sidecar file enters the log: its digest, and the count and root that its header states.
+
+    ``evicts`` are digests of sidecar files that this one replaces or that the event bound gave up, sorted.
+    """
+
+    digest: DigestText
+    source: SourceRef
+    segment: Count
+    enrollment_id: EnrollmentRef
+    count: Count
+    root: DigestText
+    evicts: Annotated[tuple[DigestText, ...], msgspec.Meta(max_length=EVICTS_MAX)] = ()
+
+
+class Revocation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="revocation", tag_field="kind"):
+    """The owner takes a consent back."""
+
+    enrollment_id: EnrollmentRef
+
+
+Body: TypeAlias = Policy | KeyEpoch | Enrollment | SidecarEntry | Revocation
+
+_KINDS: Final[dict[type, Kind]] = {
+    Policy: Kind.POLICY,
+    KeyEpoch: Kind.KEY_EPOCH,
+    Enrollment: Kind.ENROLLMENT,
+    SidecarEntry: Kind.SIDECAR,
+    Revocation: Kind.REVOCATION,
+}
+
+
+class Leaf(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """One leaf's payload. ``root`` is the root of the tree of size ``index``; ``at`` is UTC milliseconds.
+
+    ``at`` is an attribute: order and validity never depend on a clock.
+    """
+
+    schema: Literal["timeline-leaf/v1"] = SCHEMA
+    origin: Origin
+    index: Count
+    root: DigestText
+    batch_start: Count
+    batch_size: Annotated[int, msgspec.Meta(ge=1, le=BATCH_SIZE_MAX)]
+    at: TimeMs
+    body: Body
+
+    @property
+    def kind(self) -> Kind:
+        """What the leaf states."""
+        return _KINDS[type(self.body)]
+
+    @property
+    def is_last_of_batch(self) -> bool:
+        """Whether the commit that wrote it is complete with it."""
+        return self.index + 1 == self.batch_start + self.batch_size
+
+
+_DECODER: Final = msgspec.json.Decoder(Leaf)
+
+
+def payload_type(kind: Kind) -> str:
+    """The envelope's payload type for a kind: no leaf can pass for one of another kind."""
+    return f"{_TYPE_PREFIX}{kind}{_TYPE_SUFFIX}"
+
+
+_KIND_OF_TYPE: Final = {payload_type(kind): kind for kind in SIGNED_BY}
+
+
+def format_leaf(leaf: Leaf) -> bytes:
+    """The one spelling of a leaf's payload.
+
+    Raises:
+        MalformedError: a field is against the rules.
+    """
+    encoded = format_struct(leaf, _DECODER, "leaf")
+    _check_leaf(leaf)
+    return encoded
+
+
+def parse_leaf(payload: bytes, kind: Kind) -> Leaf:
+    """Read a payload that was verified as one of ``kind``.
+
+    Raises:
+        MalformedError: against the format; ``NonCanonicalError`` for another spelling.
+        PayloadTypeError: its body is of another kind.
+    """
+    if len(payload) > LEAF_BYTES_MAX:
+        raise MalformedError(f"a leaf must be at most {LEAF_BYTES_MAX} bytes")
+    leaf = parse_struct(payload, _DECODER, "leaf")
+    _check_leaf(leaf)
+    if leaf.kind is not kind:
+        raise PayloadTypeError(f"the leaf's body must be of kind {kind}")
+    return leaf
+
+
+def seal_leaf(leaf: Leaf, signer: Signer) -> bytes:
+    """The envelope of a leaf. Whether ``signer`` is the right key shows when it is opened.
+
+    Raises:
+        MalformedError: a field is against the rules.
+    """
+    return seal(payload_type(leaf.kind), format_leaf(leaf), [signer])
+
+
+def open_leaf(envelope: bytes, owner: Verifier, log: Verifier | None) -> Leaf:
+    """Verify a leaf with the key that its kind needs, then parse it. ``log`` is ``None`` before the first epoch.
+
+    Raises:
+        MalformedError, UnsupportedVersionError: not an envelope with a leaf.
+        PayloadTypeError: not a kind of leaf that is known here.
+        UnknownKeyError, BadSignatureError: not signed by the key of its kind.
+    """
+    parsed = parse_envelope(envelope)
+    kind = _KIND_OF_TYPE.get(parsed.payload_type)
+    if kind is None:
+        raise PayloadTypeError("the payload type must be that of a known kind of leaf")
+    role = SIGNED_BY[kind]
+    verifier = owner if role is Role.OWNER else log
+    if verifier is None:
+        raise UnknownKeyError(f"a leaf of kind {kind} must come after a key epoch")
+    try:
+        verify_envelope(parsed, parsed.payload_type, (verifier,))
+    except UnknownKeyError as error:
+        raise UnknownKeyError(f"a leaf of kind {kind} must be signed by the {role} key in force") from error
+    return parse_leaf(parsed.payload, kind)
+
+
+def leaf_hash(salt: bytes, envelope: bytes) -> bytes:
+    """The leaf's hash in the tree: RFC 6962 over the salt followed by the exact envelope.
+
+    Raises:
+        MalformedError: the salt is not 32 bytes (its length is fixed, so that the border is not movable).
+    """
+    if len(salt) != SALT_BYTES:
+        raise MalformedError(f"a leaf's salt must be {SALT_BYTES} bytes")
+    return merkle_leaf_hash(salt + envelope)
+
+
+def _check_leaf(leaf: Leaf) -> None:
+    if not 0 <= leaf.index - leaf.batch_start < leaf.batch_size:
+        raise MalformedError("a leaf's index must lie in its batch")
+    match leaf.body:
+        case KeyEpoch(log_key=log_key, owner_key=owner_key):
+            Verifier.parse(log_key)
+            Verifier.parse(owner_key)
+        case Enrollment():
+            _check_enrollment(leaf.body)
+        case SidecarEntry(evicts=evicts):
+            if list(evicts) != sorted(set(evicts)):
+                raise MalformedError("evicted digests must be sorted and unique")
+        case _:
+            pass
+
+
+def _check_enrollment(body: Enrollment) -> None:
+    if (body.binding.portal is None) != (body.binding.thread is None):
+        raise MalformedError("portal and thread must come together or not at all")
+    if not body.confirmed_at < min(body.expires_at, body.recall_until):
+        raise MalformedError("an enrollment must expire after it was confirmed")
+    if body.source.prefix_length > body.source.size:
+        raise MalformedError("a source's prefix must not be longer than the source")

@@ -1,0 +1,242 @@
+"""``leaf``: closed statements, each signed by the key of its kind."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from sidecars.envelope import parse_envelope, seal
+from sidecars.errors import (
+    BadSignatureError,
+    MalformedError,
+    NonCanonicalError,
+    PayloadTypeError,
+    UnknownKeyError,
+)
+from sidecars.identity import canonical_bytes, strict_loads
+from sidecars.leaf import (
+    EVICTS_MAX,
+    LEAF_BYTES_MAX,
+    SIGNED_BY,
+    Body,
+    EnrolledSource,
+    EnrollmentBinding,
+    Kind,
+    Leaf,
+    Role,
+    SidecarEntry,
+    format_leaf,
+    leaf_hash,
+    open_leaf,
+    parse_leaf,
+    payload_type,
+    seal_leaf,
+)
+from sidecars.merkle import leaf_hash as merkle_leaf_hash
+from tests.sidecars.samples import AT, LOG, ORIGIN, OWNER, STRANGER, digest_text, make_enrollment
+from tests.sidecars.simulator import REVOCATION, entry, key_epoch, policy
+
+BODIES: tuple[Body, ...] = (policy(), key_epoch(), make_enrollment(), entry("file"), REVOCATION)
+
+
+def make_leaf(body: Body, **changes: Any) -> Leaf:
+    """Give a leaf at index 0 of a batch of one."""
+    fields: dict[str, Any] = {
+        "origin": ORIGIN,
+        "index": 0,
+        "root": digest_text("root"),
+        "batch_start": 0,
+        "batch_size": 1,
+        "at": AT,
+    }
+    return Leaf(body=body, **(fields | changes))
+
+
+def signer_of(leaf: Leaf) -> Any:
+    """Give the signer that the leaf's kind needs."""
+    return OWNER if SIGNED_BY[leaf.kind] is Role.OWNER else LOG
+
+
+@pytest.mark.parametrize("body", BODIES, ids=lambda body: type(body).__name__)
+def test_a_leaf_comes_back_unchanged(body: Body) -> None:
+    """Payload and value are inverse, the payload is RFC 8785, and the sealed leaf opens to it."""
+    leaf = make_leaf(body)
+    payload = format_leaf(leaf)
+    assert parse_leaf(payload, leaf.kind) == leaf
+    assert canonical_bytes(strict_loads(payload)) == payload
+    assert open_leaf(seal_leaf(leaf, signer_of(leaf)), OWNER.verifier, LOG.verifier) == leaf
+
+
+@pytest.mark.parametrize("body", BODIES, ids=lambda body: type(body).__name__)
+def test_a_leaf_signed_by_the_other_key_is_refused(body: Body) -> None:
+    """The daemon's key cannot consent for the owner, and no stranger can say anything."""
+    leaf = make_leaf(body)
+    other = LOG if signer_of(leaf) is OWNER else OWNER
+    for signer in (other, STRANGER):
+        with pytest.raises(UnknownKeyError):
+            open_leaf(seal_leaf(leaf, signer), OWNER.verifier, LOG.verifier)
+
+
+def test_the_log_key_speaks_only_after_an_epoch_named_it() -> None:
+    """Before the first key epoch nothing is signed by a log key."""
+    with pytest.raises(UnknownKeyError):
+        open_leaf(seal_leaf(make_leaf(entry("x")), LOG), OWNER.verifier, None)
+
+
+@pytest.mark.parametrize("body", BODIES, ids=lambda body: type(body).__name__)
+def test_a_leaf_is_not_taken_for_another_kind(body: Body) -> None:
+    """A body under another kind's payload type is refused, even with a good signature over just that."""
+    leaf = make_leaf(body)
+    for kind in SIGNED_BY:
+        if kind is leaf.kind:
+            continue
+        signer = OWNER if SIGNED_BY[kind] is Role.OWNER else LOG
+        content = seal(payload_type(kind), format_leaf(leaf), [signer])
+        with pytest.raises(PayloadTypeError):
+            open_leaf(content, OWNER.verifier, LOG.verifier)
+
+
+@pytest.mark.parametrize("kind", ["assertion", "erasure", "nonsense"])
+def test_a_kind_without_a_rule_is_refused(kind: str) -> None:
+    """Kinds that this version has no body for are not admitted by anyone's signature."""
+    content = seal(f"application/vnd.timeline.leaf.{kind}.v1+json", b"{}", [OWNER, LOG])
+    with pytest.raises(PayloadTypeError):
+        open_leaf(content, OWNER.verifier, LOG.verifier)
+    assert set(Kind) - set(SIGNED_BY) == {Kind.ASSERTION, Kind.ERASURE}
+
+
+def test_a_changed_payload_is_refused_before_it_is_parsed() -> None:
+    """The signature is checked first: even an unparsable change is a bad signature."""
+    content = seal_leaf(make_leaf(REVOCATION), OWNER)
+    payload = parse_envelope(content).payload
+    with pytest.raises(BadSignatureError):
+        open_leaf(content.replace(payload, b"\xff" * len(payload)), OWNER.verifier, LOG.verifier)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"schema": "timeline-leaf/v2"},
+        {"origin": "a b"},
+        {"index": 1},
+        {"index": -1},
+        {"root": "A" * 42},
+        {"batch_start": 1},
+        {"batch_size": 0},
+        {"batch_size": 257},
+        {"at": -1},
+    ],
+)
+def test_a_leaf_against_a_rule_is_refused(change: dict[str, Any]) -> None:
+    """The common fields are bounded, and the index lies in the batch."""
+    with pytest.raises(MalformedError):
+        format_leaf(make_leaf(REVOCATION, **change))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"enrollment_id": "timeline-enrollment:x"},
+        {"mode": "follow"},
+        {"expires_at": AT},
+        {"recall_until": AT - 1},
+        {"receipt_digest": "asthr_" + "A" * 43},
+    ],
+)
+def test_an_enrollment_against_a_rule_is_refused(change: dict[str, Any]) -> None:
+    """Ids, mode and times of a consent are checked; a receipt itself does not fit, only its digest."""
+    with pytest.raises(MalformedError):
+        format_leaf(make_leaf(make_enrollment(**change)))
+
+
+def test_a_prefix_is_not_longer_than_its_source() -> None:
+    """The prefix that identifies a source is a part of it."""
+    source = msgspec.structs.replace(make_enrollment().source, prefix_length=1001)
+    with pytest.raises(MalformedError):
+        format_leaf(make_leaf(make_enrollment(source=source)))
+
+
+def test_the_largest_leaf_stays_below_the_bound() -> None:
+    """As many evicted sidecars as a source can have fit into one leaf, one more does not."""
+    digests = sorted(digest_text(number) for number in range(EVICTS_MAX + 1))
+    body: SidecarEntry = msgspec.structs.replace(entry("x"), evicts=tuple(digests[1:]))
+    assert len(format_leaf(make_leaf(body))) < LEAF_BYTES_MAX
+    with pytest.raises(MalformedError):
+        format_leaf(make_leaf(msgspec.structs.replace(body, evicts=tuple(digests))))
+
+
+@pytest.mark.parametrize(
+    ("change", "fits"),
+    [
+        ({"portal": "p", "thread": "t"}, True),
+        ({"portal": "p"}, False),
+        ({"thread": "t"}, False),
+        ({"goal": "g"}, True),
+        ({"session": "two words"}, False),
+        ({"project": "relative"}, False),
+        ({"project": "/has\nnewline"}, False),
+        ({"project": "/" + "p" * 4096}, False),
+        ({"host": ""}, False),
+        ({"tenant": None}, False),
+    ],
+)
+def test_a_binding_is_complete_or_refused(change: dict[str, Any], fits: bool) -> None:
+    """Portal and thread come together, and every field has its form."""
+    binding: EnrollmentBinding = msgspec.structs.replace(make_enrollment().binding, **change)
+    leaf = make_leaf(make_enrollment(binding=binding))
+    if fits:
+        assert parse_leaf(format_leaf(leaf), Kind.ENROLLMENT) == leaf
+    else:
+        with pytest.raises(MalformedError):
+            format_leaf(leaf)
+
+
+@pytest.mark.requirement("T2")
+def test_no_path_of_a_transcript_has_a_place_in_a_leaf() -> None:
+    """The source is described by digests and numbers; a path fits into none of its fields."""
+    source = make_enrollment().source
+    for field in msgspec.structs.fields(EnrolledSource):
+        changed = msgspec.structs.replace(source, **{field.name: "/srv/u/.codex/sessions/r.jsonl"})
+        with pytest.raises(MalformedError):
+            format_leaf(make_leaf(make_enrollment(source=changed)))
+
+
+def test_evicted_digests_have_one_order() -> None:
+    """A set has one spelling: sorted and unique."""
+    digests = sorted(digest_text(number) for number in range(3))
+    body: SidecarEntry = msgspec.structs.replace(entry("x"), evicts=tuple(digests))
+    assert parse_leaf(format_leaf(make_leaf(body)), Kind.SIDECAR).body == body
+    for wrong in (digests[::-1], [digests[0], digests[0]]):
+        with pytest.raises(MalformedError):
+            format_leaf(make_leaf(msgspec.structs.replace(body, evicts=tuple(wrong))))
+
+
+def test_a_key_epoch_names_real_keys() -> None:
+    """What is no vkey is refused when the leaf is made, not when the key is needed."""
+    for field in ("log_key", "owner_key"):
+        with pytest.raises(MalformedError):
+            format_leaf(make_leaf(msgspec.structs.replace(key_epoch(), **{field: "no vkey"})))
+
+
+def test_a_leaf_larger_than_the_bound_is_refused_unread() -> None:
+    """Size is checked before anything is decoded."""
+    with pytest.raises(MalformedError, match="at most"):
+        parse_leaf(b" " * (LEAF_BYTES_MAX + 1), Kind.REVOCATION)
+
+
+def test_another_spelling_of_a_leaf_is_refused() -> None:
+    """Spaces, other orders and duplicate keys are refused after a good signature too."""
+    payload = format_leaf(make_leaf(REVOCATION))
+    for wrong in (payload.replace(b",", b", ", 1), payload.replace(b'"index":0', b'"index":0,"index":0')):
+        with pytest.raises(NonCanonicalError):
+            parse_leaf(wrong, Kind.REVOCATION)
+
+
+def test_a_leafs_hash_covers_salt_and_every_byte() -> None:
+    """The hash is RFC 6962 over salt and envelope; the salt has one length, so the border cannot be moved."""
+    salt = bytes(range(32))
+    assert leaf_hash(salt, b"envelope") == merkle_leaf_hash(salt + b"envelope")
+    assert leaf_hash(bytes(32), b"envelope") != leaf_hash(salt, b"envelope")
+    for wrong in (b"", salt[:-1], salt + b"e"):
+        with pytest.raises(MalformedError):
+            leaf_hash(wrong, b"nvelope")

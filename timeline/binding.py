@@ -1,0 +1,78 @@
+"""Who and what a session belongs to: a complete binding, or none.
+
+Scope comes from the host's hook input, the environment and the owner's configuration, never from a model or a
+tool argument (T8). A field that is missing, partial or of another form makes no binding at all.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from timeline.errors import ScopeError
+
+HOSTS: Final = ("codex",)
+"""Hosts whose prompt event and transcript are reviewed."""
+
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9:_.@/-]{0,127}", re.ASCII)
+_PROJECT_CHARACTERS_MAX = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """The portal and thread of a session; both or neither."""
+
+    portal: str
+    thread: str
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """What a receipt, an enrollment and everything recalled under it are bound to (T7).
+
+    ``project`` is the canonical path of the project root. Two bindings cover the same things only when all
+    fields are equal.
+    """
+
+    host: str
+    session: str
+    user: str
+    tenant: str
+    project: str
+    task: str
+    goal: str | None = None
+    route: Route | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what is not complete.
+
+        Raises:
+            ScopeError: a field is missing or not of its form.
+        """
+        if self.host not in HOSTS:
+            raise _refused("host", "must be a reviewed host")
+        for name in ("session", "user", "tenant", "task"):
+            _check_id(name, getattr(self, name))
+        if self.goal is not None:
+            _check_id("goal", self.goal)
+        if self.route is not None:
+            _check_id("portal", self.route.portal)
+            _check_id("thread", self.route.thread)
+        if not self.project.startswith("/") or len(self.project) > _PROJECT_CHARACTERS_MAX:
+            raise _refused("project", "must be an absolute path")
+        if any(ord(character) < 0x20 for character in self.project):
+            raise _refused("project", "must hold no control characters")
+
+    def scope(self) -> tuple[str | None, ...]:
+        """All that must be equal between two sessions of one private task: everything but host and session."""
+        route = (None, None) if self.route is None else (self.route.portal, self.route.thread)
+        return (self.user, self.tenant, self.project, self.task, self.goal, *route)
+
+
+def _check_id(name: str, value: str) -> None:
+    if not _ID.fullmatch(value):
+        raise _refused(name, "must be 1 to 128 letters, digits or : _ . @ / -")
+
+
+def _refused(field: str, rule: str) -> ScopeError:
+    message = f"scope field {field}: {rule}"
+    return ScopeError(message)

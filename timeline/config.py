@@ -1,0 +1,148 @@
+"""The owner's configuration: read and checked once, then a frozen value.
+
+It supplies what stock hosts do not say (tenant, user, task), per project where wanted. It grants nothing: what
+is consented to is in the log.
+"""
+
+import tomllib
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from timeline.binding import Binding, Route
+from timeline.errors import ConfigError, StateIncompleteError, UnsafeFileError
+from timeline.files import make_directory, read_private, write_atomic
+from timeline.limits import CONFIG_BYTES_MAX, RECALL_SECONDS_DEFAULT, RECALL_SECONDS_MAX, RECALL_SECONDS_MIN
+
+_TOP = {"version", "scope", "recall_seconds", "project"}
+_SCOPE = {"tenant", "user", "task", "goal"}
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """The scope fields that hosts do not give."""
+
+    tenant: str
+    user: str
+    task: str
+    goal: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """The configuration as it is in force."""
+
+    scope: Scope
+    recall_seconds: int = RECALL_SECONDS_DEFAULT
+    projects: dict[str, Scope] = field(default_factory=dict)
+
+    def bind(self, *, host: str, session: str, project: str, route: Route | None = None) -> Binding:
+        """The binding of one session of one project.
+
+        Raises:
+            ScopeError: a field is not of its form.
+        """
+        scope = self.projects.get(project, self.scope)
+        return Binding(
+            host=host,
+            session=session,
+            user=scope.user,
+            tenant=scope.tenant,
+            project=project,
+            task=scope.task,
+            goal=scope.goal,
+            route=route,
+        )
+
+
+def default_config(user: str) -> Config:
+    """What ``timeline init`` starts with."""
+    return Config(Scope(tenant="local", user=user, task="default"))
+
+
+def load_config(path: Path) -> Config:
+    """Read the configuration.
+
+    Raises:
+        ConfigError: missing, unsafe, not TOML, or a field is unknown or of another form.
+    """
+    try:
+        content = read_private(path, size_max=CONFIG_BYTES_MAX)
+        found = tomllib.loads(content.decode())
+    except (StateIncompleteError, UnsafeFileError) as error:
+        raise ConfigError(error.message, hint=error.hint) from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
+        message = f"{path}: not a TOML file"
+        raise ConfigError(message) from error
+    _check_keys(path, "", found, _TOP)
+    if found.get("version") != 1:
+        message = f"{path}: field version: must be 1"
+        raise ConfigError(message)
+    base = _scope(path, "scope", _table(path, "scope", found.get("scope", {})), None)
+    recall = found.get("recall_seconds", RECALL_SECONDS_DEFAULT)
+    if type(recall) is not int or not RECALL_SECONDS_MIN <= recall <= RECALL_SECONDS_MAX:
+        message = f"{path}: field recall_seconds: must be {RECALL_SECONDS_MIN} to {RECALL_SECONDS_MAX}"
+        raise ConfigError(message)
+    projects = {
+        name: _scope(path, f"project.{name}", _table(path, f"project.{name}", table), base)
+        for name, table in _table(path, "project", found.get("project", {})).items()
+    }
+    return Config(base, recall, projects)
+
+
+def write_default_config(path: Path, config: Config) -> None:
+    """Write a first configuration; one that is there is kept.
+
+    Raises:
+        StateUnwritableError: it cannot be written.
+    """
+    make_directory(path.parent)
+    if path.exists():
+        load_config(path)
+        return
+    lines = [
+        "# Scope of the sessions that hosts report; hosts do not say these themselves.",
+        "version = 1",
+        f"recall_seconds = {config.recall_seconds}",
+        "",
+        "[scope]",
+        f'tenant = "{config.scope.tenant}"',
+        f'user = "{config.scope.user}"',
+        f'task = "{config.scope.task}"',
+        "",
+        "# Another scope for one project:",
+        '# [project."/absolute/path/of/the/project"]',
+        '# task = "release"',
+        "",
+    ]
+    write_atomic(path, "\n".join(lines).encode())
+
+
+def _table(path: Path, name: str, value: object) -> dict[str, object]:
+    if not isinstance(value, dict):
+        message = f"{path}: field {name}: must be a table"
+        raise ConfigError(message)
+    return value
+
+
+def _check_keys(path: Path, name: str, table: dict[str, object], allowed: set[str]) -> None:
+    unknown = sorted(set(table) - allowed)
+    if unknown:
+        message = f"{path}: {name + '.' if name else ''}{unknown[0]}: unknown field"
+        raise ConfigError(message)
+
+
+def _scope(path: Path, name: str, table: dict[str, object], base: Scope | None) -> Scope:
+    _check_keys(path, name, table, _SCOPE)
+
+    def text(key: str, fallback: str | None) -> str | None:
+        value = table.get(key, fallback)
+        if value is not None and not isinstance(value, str):
+            message = f"{path}: field {name}.{key}: must be a text"
+            raise ConfigError(message)
+        return value
+
+    tenant, user, task = (text(key, getattr(base, key, None)) for key in ("tenant", "user", "task"))
+    if tenant is None or user is None or task is None:
+        message = f"{path}: table {name}: tenant, user and task are needed"
+        raise ConfigError(message)
+    return Scope(tenant, user, task, text("goal", getattr(base, "goal", None)))

@@ -1,0 +1,225 @@
+"""Private files: read and written so that a link, a stranger or a crash cannot put other bytes in their place.
+
+A private file is regular, has one link, belongs to us and is open to nobody else; it is opened without
+following links and looked at before and after. A write goes to a temporary file, is synced, renamed, and the
+folder is synced: after a crash the old file stands or the new one, never a mixture.
+"""
+
+import errno
+import os
+import stat
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from timeline.errors import StateIncompleteError, StateUnwritableError, UnsafeFileError
+
+_FILE_MODE = 0o600
+_DIRECTORY_MODE = 0o700
+_TEMPORARY_SUFFIX = ".tmp"
+
+
+@dataclass(frozen=True, slots=True)
+class DirectoryIdentity:
+    """Which folder this is, to notice that another was put in its place."""
+
+    path: Path
+    device: int
+    inode: int
+
+    def check(self) -> None:
+        """Look again.
+
+        Raises:
+            UnsafeFileError: the path now leads to another folder, or to one open to others.
+            StateIncompleteError: there is no folder any more.
+        """
+        if check_directory(self.path) != self:
+            message = f"{self.path}: another folder was put in its place"
+            raise UnsafeFileError(message)
+
+
+def make_directory(path: Path) -> DirectoryIdentity:
+    """Create a private folder, or check the one that is there.
+
+    Raises:
+        UnsafeFileError: something else stands there.
+        StateUnwritableError: it cannot be created.
+    """
+    try:
+        path.parent.mkdir(mode=_DIRECTORY_MODE, parents=True, exist_ok=True)
+        with suppress(FileExistsError):
+            os.mkdir(path, _DIRECTORY_MODE)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    return check_directory(path)
+
+
+def check_directory(path: Path) -> DirectoryIdentity:
+    """The identity of a private folder.
+
+    Raises:
+        StateIncompleteError: there is none.
+        UnsafeFileError: it is a link, belongs to another user, or is open to others.
+    """
+    try:
+        found = os.lstat(path)
+    except FileNotFoundError as error:
+        message = f"{path}: folder is missing"
+        raise StateIncompleteError(message) from error
+    except OSError as error:
+        message = f"{path}: cannot be looked at ({_name(error)})"
+        raise UnsafeFileError(message) from error
+    if not stat.S_ISDIR(found.st_mode):
+        message = f"{path}: not a folder, or a link to one"
+        raise UnsafeFileError(message)
+    if found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) & 0o077:
+        message = f"{path}: folder must be yours and mode 0700"
+        raise UnsafeFileError(message, hint=f"chmod 700 {path}")
+    return DirectoryIdentity(path, found.st_dev, found.st_ino)
+
+
+def read_private(path: Path, *, size_max: int) -> bytes:
+    """The bytes of a private file.
+
+    Raises:
+        StateIncompleteError: there is no such file.
+        UnsafeFileError: it is not private (see the module), larger than ``size_max`` bytes, or changed meanwhile.
+    """
+    try:
+        # O_NONBLOCK: a pipe put in place of the file must not hold us up before fstat refuses it.
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+    except FileNotFoundError as error:
+        message = f"{path}: file is missing"
+        raise StateIncompleteError(message) from error
+    except OSError as error:
+        message = f"{path}: cannot be opened ({_name(error)})"
+        raise UnsafeFileError(message) from error
+    try:
+        before = os.fstat(descriptor)
+        check_private(path, before)
+        if before.st_size > size_max:
+            message = f"{path}: {before.st_size} bytes, at most {size_max} allowed"
+            raise UnsafeFileError(message)
+        content = _read_all(descriptor, before.st_size + 1)
+        after = os.fstat(descriptor)
+    except OSError as error:
+        message = f"{path}: cannot be read ({_name(error)})"
+        raise UnsafeFileError(message) from error
+    finally:
+        os.close(descriptor)
+    if len(content) != before.st_size or _moment(before) != _moment(after):
+        message = f"{path}: changed while it was read"
+        raise UnsafeFileError(message)
+    return content
+
+
+def check_private(path: Path, found: os.stat_result) -> None:
+    """Refuse a file that is not private.
+
+    Raises:
+        UnsafeFileError: not regular, linked, foreign, or open to others.
+    """
+    if not stat.S_ISREG(found.st_mode):
+        rule = "must be a regular file"
+    elif found.st_nlink != 1:
+        rule = f"must have one link, has {found.st_nlink}"
+    elif found.st_uid != os.geteuid():
+        rule = "must belong to you"
+    elif stat.S_IMODE(found.st_mode) & 0o077:
+        rule = "must be mode 0600"
+    else:
+        return
+    message = f"{path}: {rule}"
+    raise UnsafeFileError(message)
+
+
+def write_atomic(path: Path, content: bytes) -> None:
+    """Replace a private file so that a crash leaves the old bytes or the new.
+
+    Raises:
+        StateUnwritableError: the disk is full, read-only or failing; the old file still stands.
+    """
+    temporary = path.with_name(f"{path.name}.{os.getpid()}{_TEMPORARY_SUFFIX}")
+    try:
+        # Left by a killed process that had our number: never shared, so never needed.
+        with suppress(FileNotFoundError):
+            os.unlink(temporary)
+        descriptor = os.open(
+            temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, _FILE_MODE
+        )
+        try:
+            _write_all(descriptor, content)
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+        os.rename(temporary, path)
+        sync_directory(path.parent)
+    except OSError as error:
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise _unwritable(path, error) from error
+
+
+def sync_directory(path: Path) -> None:
+    """Make names that were created, renamed or removed in a folder durable.
+
+    Raises:
+        OSError: the operating system refused.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def remove_temporaries(path: Path) -> None:
+    """Delete temporary files that a killed process left in a folder; nothing refers to them.
+
+    Raises:
+        StateUnwritableError: one cannot be removed.
+    """
+    try:
+        for entry in os.scandir(path):
+            if entry.name.endswith(_TEMPORARY_SUFFIX):
+                os.unlink(entry.path)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
+def _read_all(descriptor: int, limit: int) -> bytes:
+    pieces = []
+    while limit > 0:
+        piece = os.read(descriptor, limit)
+        if not piece:
+            break
+        pieces.append(piece)
+        limit -= len(piece)
+    return b"".join(pieces)
+
+
+def _write_all(descriptor: int, content: bytes) -> None:
+    rest = memoryview(content)
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
+
+
+def _moment(found: os.stat_result) -> tuple[int, ...]:
+    return (
+        found.st_dev,
+        found.st_ino,
+        found.st_size,
+        found.st_nlink,
+        found.st_mtime_ns,
+        found.st_ctime_ns,
+    )
+
+
+def _name(error: OSError) -> str:
+    return errno.errorcode.get(error.errno or 0, "error")
+
+
+def _unwritable(path: Path, error: OSError) -> StateUnwritableError:
+    message = f"{path}: cannot be written ({_name(error)})"
+    return StateUnwritableError(message)

@@ -1,0 +1,62 @@
+"""Every bound of the application, with its unit, its reason and its source.
+
+Bounds of the signed format stand in ``sidecars``, bounds of transcript lines in ``adapters``; here is what the
+application adds.
+"""
+
+from typing import Final
+
+KIB: Final = 1024
+MIB: Final = 1024 * KIB
+
+# -- reading transcripts (T11, T19) ----------------------------------------------------------------------------
+PREFIX_BYTES_MAX: Final = 4 * KIB
+"""Bytes of a transcript that enrollment may read for its identity (T11)."""
+
+INDEX_BYTES_MIN: Final = 64 * KIB
+INDEX_BYTES_MAX: Final = 16 * MIB
+INDEX_BYTES_DEFAULT: Final = 16 * MIB
+"""Bytes that one indexing operation may cover (T19). A command runs as many operations as the file needs."""
+
+READ_BYTES: Final = 1 * MIB
+"""The one reused read buffer: larger falls out of the processor's cache, smaller costs calls."""
+
+# -- events (T23, T34) -----------------------------------------------------------------------------------------
+EVENTS_PER_SOURCE_MAX: Final = 4096
+"""Events kept for a source; the oldest by position go first (T34, ADR 0008)."""
+
+CARDS_MAX: Final = 8
+"""Cards in one answer (T23)."""
+
+SOURCES_OPENED_MAX: Final = 1
+"""Transcripts that one search may open (T21)."""
+
+WINDOW_SECONDS_MAX: Final = 900
+"""Half-width of a time window; wider would be a broad scan (T14, reference interface)."""
+
+QUERY_CHARACTERS_MAX: Final = 128
+"""One search term; longer is no term of the vocabulary."""
+
+FUZZY_SCORE_MIN: Final = 80
+"""Similarity in per cent below which a mistyped term is refused instead of guessed."""
+
+# -- consent (T6, DESIGN 7) ------------------------------------------------------------------------------------
+RECEIPT_SECONDS: Final = 15 * 60
+RECEIPTS_PENDING_MAX: Final = 32
+RECALL_SECONDS_DEFAULT: Final = 30 * 24 * 3600
+RECALL_SECONDS_MIN: Final = 60
+RECALL_SECONDS_MAX: Final = 90 * 24 * 3600
+"""How long the frozen snapshot of an ended session may be recalled."""
+
+HOOK_INPUT_BYTES_MAX: Final = 1 * MIB
+"""A hook's standard input; a prompt may be long, but is not kept."""
+
+# -- files -----------------------------------------------------------------------------------------------------
+CONFIG_BYTES_MAX: Final = 64 * KIB
+KEY_BYTES_MAX: Final = 4 * KIB
+NOTE_BYTES_MAX: Final = 64 * KIB
+PATH_BYTES_MAX: Final = 4096
+LOCK_WAIT_SECONDS: Final = 10.0
+SQLITE_BUSY_MS: Final = 5000
+CLOCK_SKEW_MS: Final = 1000
+"""How far the clock may stand before the newest recorded time without a refusal."""

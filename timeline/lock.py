@@ -1,0 +1,40 @@
+"""The one writer's lock: held by the operating system, so that it ends with its holder.
+
+Readers need none. A second writer waits a bounded time and is then told so; two writers that use different
+runtime folders are still kept apart by the database and by the compare-and-set of head and anchor.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from timeline.errors import StateBusyError, StateUnwritableError
+from timeline.files import make_directory
+from timeline.limits import LOCK_WAIT_SECONDS
+
+
+@contextmanager
+def hold_writer_lock(path: Path, *, wait_seconds: float = LOCK_WAIT_SECONDS) -> Iterator[None]:
+    """Hold the lock while the block runs.
+
+    Raises:
+        StateBusyError: another process kept it for ``wait_seconds``.
+        StateUnwritableError: the lock file cannot be created.
+    """
+    # Imported here: it costs as much as everything else a reading command loads.
+    import filelock
+
+    make_directory(path.parent)
+    lock = filelock.FileLock(path, timeout=wait_seconds, mode=0o600)
+    try:
+        lock.acquire()
+    except filelock.Timeout as error:
+        message = f"{path}: held by another process"
+        raise StateBusyError(message) from error
+    except OSError as error:
+        message = f"{path}: cannot be locked"
+        raise StateUnwritableError(message) from error
+    try:
+        yield
+    finally:
+        lock.release()

@@ -1,0 +1,99 @@
+"""Where the state lives: four folders, each with its own purpose and its own variable to move it.
+
+State and trust lie in different trees, so that restoring one does not restore the other unseen (DESIGN 6).
+"""
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from timeline.errors import ConfigError
+
+_VARIABLES = {
+    "state": "TIMELINE_STATE_DIR",
+    "trust": "TIMELINE_TRUST_DIR",
+    "config": "TIMELINE_CONFIG_DIR",
+    "runtime": "TIMELINE_RUNTIME_DIR",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Locations:
+    """The four folders of one timeline."""
+
+    state: Path
+    trust: Path
+    config: Path
+    runtime: Path
+
+    @property
+    def database(self) -> Path:
+        """Log leaves and projections."""
+        return self.state / "state.db"
+
+    @property
+    def sidecars(self) -> Path:
+        """Write-once signed envelopes."""
+        return self.state / "sidecars"
+
+    @property
+    def head(self) -> Path:
+        """The latest signed checkpoint."""
+        return self.state / "head"
+
+    @property
+    def anchor(self) -> Path:
+        """The last checkpoint ever accepted, kept apart from the state."""
+        return self.trust / "anchor"
+
+    @property
+    def pins(self) -> Path:
+        """Origin and public keys, fixed at ``init``."""
+        return self.trust / "pins"
+
+    @property
+    def settings(self) -> Path:
+        """The owner's configuration."""
+        return self.config / "config.toml"
+
+    @property
+    def lock(self) -> Path:
+        """The one writer's lock."""
+        return self.runtime / "writer.lock"
+
+    def trust_is_apart(self) -> bool:
+        """Whether neither of state and trust lies inside the other."""
+        return not (self.state.is_relative_to(self.trust) or self.trust.is_relative_to(self.state))
+
+
+def find_locations(environment: Mapping[str, str]) -> Locations:
+    """The folders that the environment names, or the platform's defaults.
+
+    Raises:
+        ConfigError: a variable is set to something that is not an absolute path.
+    """
+    found: dict[str, Path] = {}
+    for name, variable in _VARIABLES.items():
+        given = environment.get(variable)
+        if given is None:
+            found[name] = _default(name)
+        elif not given or not Path(given).is_absolute() or "\0" in given:
+            message = f"{variable}: must be an absolute path"
+            raise ConfigError(message, hint=f"set {variable} to an absolute path, or unset it")
+        else:
+            found[name] = Path(os.path.normpath(given))
+    return Locations(**found)
+
+
+def _default(name: str) -> Path:
+    # Imported here: commands that are told all four folders need not pay for it at start-up.
+    import platformdirs
+
+    if name == "state":
+        return Path(platformdirs.user_state_dir("timeline"))
+    if name == "trust":
+        return Path(platformdirs.user_data_dir("timeline")) / "trust"
+    if name == "config":
+        return Path(platformdirs.user_config_dir("timeline"))
+    return Path(platformdirs.user_runtime_dir("timeline"))

@@ -1,0 +1,96 @@
+"""The tables of ``state.db`` and the migrations that make them.
+
+``leaf`` holds the truth: salts and signed envelopes, covered by the log's root. Everything else is a projection
+that can be dropped and built again from leaves and sidecars, but for ``receipt``, which is short-lived and lives
+here until there is a daemon (ADR 0009). No column holds text of a transcript.
+"""
+
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    import sqlite3
+
+SCHEMA_VERSION: Final = 1
+"""Number of the newest migration; kept in ``PRAGMA user_version``."""
+
+APPLICATION_ID: Final = 0x544C_4E31
+"""``PRAGMA application_id``: says that this database is ours (``TLN1``)."""
+
+TABLES: Final = {
+    "leaf": """CREATE TABLE leaf (
+    idx INTEGER PRIMARY KEY,
+    salt BLOB NOT NULL,
+    envelope BLOB NOT NULL
+) STRICT""",
+    "event": """CREATE TABLE event (
+    source INTEGER NOT NULL,
+    pos INTEGER NOT NULL,
+    at INTEGER,
+    mask INTEGER NOT NULL,
+    label INTEGER,
+    passed INTEGER,
+    failed INTEGER,
+    total INTEGER,
+    segment INTEGER NOT NULL,
+    start INTEGER NOT NULL,
+    length INTEGER NOT NULL,
+    id64 INTEGER NOT NULL,
+    PRIMARY KEY (source, pos)
+) STRICT, WITHOUT ROWID""",
+    "event_by_time": "CREATE INDEX event_by_time ON event (at, source, pos)",
+    "event_in_source_by_time": "CREATE INDEX event_in_source_by_time ON event (source, at, pos)",
+    "event_by_id": "CREATE INDEX event_by_id ON event (id64)",
+    "pair": """CREATE TABLE pair (
+    a INTEGER NOT NULL,
+    b INTEGER NOT NULL,
+    newest INTEGER NOT NULL,
+    source INTEGER NOT NULL,
+    n INTEGER NOT NULL,
+    PRIMARY KEY (a, b, newest, source)
+) STRICT, WITHOUT ROWID""",
+    "pair_by_source": "CREATE INDEX pair_by_source ON pair (source)",
+    "number": """CREATE TABLE number (
+    value INTEGER NOT NULL,
+    source INTEGER NOT NULL,
+    PRIMARY KEY (value, source)
+) STRICT, WITHOUT ROWID""",
+    "number_by_source": "CREATE INDEX number_by_source ON number (source)",
+    "receipt": """CREATE TABLE receipt (
+    digest BLOB PRIMARY KEY,
+    envelope BLOB NOT NULL
+) STRICT, WITHOUT ROWID""",
+    "setting": """CREATE TABLE setting (
+    key INTEGER PRIMARY KEY,
+    value BLOB NOT NULL
+) STRICT""",
+}
+"""Every object of the schema and the one statement that makes it; compared at every opening."""
+
+PROJECTIONS: Final = ("event", "pair", "number")
+"""Tables that can be rebuilt."""
+
+SETTING_VOCABULARY: Final = 1
+"""Digest of the vocabulary that the masks were made with; another one means: rebuild."""
+
+
+def migrate(connection: "sqlite3.Connection") -> None:
+    """Bring a database to ``SCHEMA_VERSION``.
+
+    Raises:
+        sqlite3.Error: a statement failed.
+    """
+    # Imported here: it costs more than everything else a command loads, and is needed once per version.
+    import sqlite_utils
+    from sqlite_utils.migrations import Migrations
+
+    migrations = Migrations("timeline")
+
+    @migrations()
+    def m001_initial(database: Any) -> None:  # noqa: ANN401  (sqlite_utils types its argument so)
+        for statement in TABLES.values():
+            database.execute(statement)
+
+    database = sqlite_utils.Database(connection, execute_plugins=False)
+    migrations.apply(database)
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")

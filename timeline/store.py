@@ -1,0 +1,290 @@
+"""``state.db``: log leaves and the rebuildable projections, in SQLite (WAL, synchronous=FULL, STRICT).
+
+This module moves rows and decides nothing. What it returns is untrusted until the log has verified it.
+"""
+
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from timeline.errors import (
+    StateBusyError,
+    StateCorruptError,
+    StateError,
+    StateExistsError,
+    StateIncompleteError,
+    StateUnwritableError,
+    UnsafeFileError,
+    UnsupportedStateError,
+)
+from timeline.files import check_private
+from timeline.limits import SQLITE_BUSY_MS
+from timeline.schema import APPLICATION_ID, PROJECTIONS, SCHEMA_VERSION, TABLES, migrate
+
+_PRAGMAS = (
+    f"PRAGMA busy_timeout = {SQLITE_BUSY_MS}",
+    "PRAGMA synchronous = FULL",
+    "PRAGMA foreign_keys = ON",
+    "PRAGMA trusted_schema = OFF",
+    "PRAGMA cell_size_check = ON",
+    "PRAGMA mmap_size = 0",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class EventRow:
+    """One event as the search sees it; ``start`` and ``length`` are its bytes in the sidecar file of ``segment``."""
+
+    source: int
+    pos: int
+    at: int | None
+    mask: int
+    label: int | None
+    passed: int | None
+    failed: int | None
+    total: int | None
+    segment: int
+    start: int
+    length: int
+    id64: int
+
+
+_EVENT_COLUMNS = "source, pos, at, mask, label, passed, failed, total, segment, start, length, id64"
+
+
+class Store:
+    """An open database. Every ``sqlite3`` error leaves as a ``StateError``."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        """Take over an open connection; use ``create_store`` or ``open_store``."""
+        self.path = path
+        self._connection = connection
+
+    def close(self) -> None:
+        """Close, folding the write-ahead log into the file."""
+        with suppress(sqlite3.Error):
+            self._connection.close()
+
+    def query(self, statement: str, values: Sequence[object] = ()) -> Iterator[tuple[object, ...]]:
+        """The rows of a reading statement, one by one.
+
+        Raises:
+            StateError: the database is busy, damaged or unreadable.
+        """
+        with self._errors():
+            yield from self._connection.execute(statement, values)
+
+    def events(self, condition: str, values: Sequence[object]) -> list[EventRow]:
+        """Event rows that meet a condition (which may end in ORDER BY and LIMIT).
+
+        Raises:
+            StateError: see ``query``.
+        """
+        statement = f"SELECT {_EVENT_COLUMNS} FROM event {condition}"  # noqa: S608  (conditions are constants)
+        return [EventRow(*row) for row in self.query(statement, values)]  # type: ignore[arg-type]  # STRICT columns
+
+    def leaves(self, first: int = 0) -> Iterator[tuple[int, bytes, bytes]]:
+        """Index, salt and envelope of each leaf from ``first`` on, in order.
+
+        Raises:
+            StateError: see ``query``.
+        """
+        rows = self.query("SELECT idx, salt, envelope FROM leaf WHERE idx >= ? ORDER BY idx", (first,))
+        for index, salt, envelope in rows:
+            yield index, salt, envelope  # type: ignore[misc]  # STRICT columns
+
+    def leaf_count(self) -> int:
+        """How many leaves there are.
+
+        Raises:
+            StateError: see ``query``.
+        """
+        (row,) = self.query("SELECT count(*) FROM leaf")
+        return int(row[0])  # type: ignore[call-overload, no-any-return]  # count() is an integer
+
+    def data_version(self) -> int:
+        """A number that changes when another connection has changed the database.
+
+        Raises:
+            StateError: see ``query``.
+        """
+        (row,) = self.query("PRAGMA data_version")
+        return int(row[0])  # type: ignore[call-overload, no-any-return]  # PRAGMA data_version is an integer
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """All of the block or nothing of it; durable when it ends.
+
+        Raises:
+            StateBusyError: another process is writing.
+            StateUnwritableError: read-only, full or failing disk.
+            StateCorruptError: the database is damaged.
+        """
+        with self._errors():
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._connection.execute("COMMIT")
+            except BaseException:
+                # Ctrl-C included: nothing half-written may stay open.
+                with suppress(sqlite3.Error):
+                    self._connection.execute("ROLLBACK")
+                raise
+
+    def write(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
+        """Run a writing statement for each row, inside a transaction.
+
+        Raises:
+            StateError: see ``transaction``.
+        """
+        with self._errors():
+            self._connection.executemany(statement, rows)
+
+    def append_leaf(self, index: int, salt: bytes, envelope: bytes) -> None:
+        """Add a leaf, inside a transaction; an index is never used twice.
+
+        Raises:
+            StateError: see ``transaction``.
+        """
+        self.write("INSERT INTO leaf (idx, salt, envelope) VALUES (?, ?, ?)", [(index, salt, envelope)])
+
+    def drop_source(self, source: int) -> None:
+        """Remove every projected row of a source, inside a transaction.
+
+        Raises:
+            StateError: see ``transaction``.
+        """
+        for table in PROJECTIONS:
+            self.write(f"DELETE FROM {table} WHERE source = ?", [(source,)])  # noqa: S608  (constant names)
+
+    def insert_events(self, rows: Iterable[EventRow]) -> None:
+        """Add event rows, inside a transaction.
+
+        Raises:
+            StateError: see ``transaction``.
+        """
+        statement = f"INSERT INTO event ({_EVENT_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?,?,?,?)"  # noqa: S608  (constant)
+        self.write(
+            statement,
+            (
+                (r.source, r.pos, r.at, r.mask, r.label, r.passed, r.failed, r.total, r.segment, r.start, r.length, r.id64)
+                for r in rows
+            ),
+        )
+
+    def check_structure(self) -> None:
+        """Let SQLite look at every page: tables, indexes and types agree with each other.
+
+        Raises:
+            StateCorruptError: they do not.
+        """
+        rows = [str(row[0]) for row in self.query("PRAGMA integrity_check(1)")]
+        if rows != ["ok"]:
+            message = f"{self.path}: the database's own integrity check failed"
+            raise StateCorruptError(message)
+
+    def check_schema(self) -> None:
+        """The tables are exactly those that this program makes.
+
+        Raises:
+            UnsupportedStateError: made by a newer program.
+            StateCorruptError: not ours, or changed.
+        """
+        (application,) = self.query("PRAGMA application_id")
+        (version,) = self.query("PRAGMA user_version")
+        if application[0] != APPLICATION_ID:
+            message = f"{self.path}: not a timeline database"
+            raise StateCorruptError(message)
+        if int(str(version[0])) > SCHEMA_VERSION:
+            message = f"{self.path}: schema {version[0]}, this program knows {SCHEMA_VERSION}"
+            raise UnsupportedStateError(message)
+        found = {
+            str(name): sql
+            for name, sql in self.query("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL")
+            if not str(name).startswith(("_sqlite_migrations", "sqlite_"))
+        }
+        if version[0] != SCHEMA_VERSION or found != TABLES:
+            message = f"{self.path}: its tables are not those of schema {SCHEMA_VERSION}"
+            raise StateCorruptError(message)
+
+    @contextmanager
+    def _errors(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise _translate(self.path, error) from error
+        except (MemoryError, OverflowError, UnicodeDecodeError) as error:
+            message = f"{self.path}: a stored value cannot be read"
+            raise StateCorruptError(message) from error
+
+
+def create_store(path: Path) -> Store:
+    """Make a new database with mode 0600.
+
+    Raises:
+        StateExistsError: there is one.
+        StateUnwritableError: it cannot be made.
+    """
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
+    except FileExistsError as error:
+        message = f"{path}: exists already"
+        raise StateExistsError(message) from error
+    except OSError as error:
+        message = f"{path}: cannot be created"
+        raise StateUnwritableError(message) from error
+    store = _connect(path)
+    with store._errors():  # noqa: SLF001  (its own constructor)
+        store._connection.execute("PRAGMA journal_mode = WAL")  # noqa: SLF001  (its own constructor)
+        migrate(store._connection)  # noqa: SLF001  (its own constructor)
+    return store
+
+
+def open_store(path: Path) -> Store:
+    """Open the database and check that it is private, ours and of this version.
+
+    Raises:
+        StateIncompleteError: there is none.
+        UnsafeFileError: linked, foreign or open to others.
+        StateError: damaged, newer or busy.
+    """
+    try:
+        check_private(path, os.lstat(path))
+    except FileNotFoundError as error:
+        message = f"{path}: file is missing"
+        raise StateIncompleteError(message) from error
+    except OSError as error:
+        message = f"{path}: cannot be looked at"
+        raise UnsafeFileError(message) from error
+    store = _connect(path)
+    try:
+        store.check_schema()
+    except BaseException:
+        store.close()
+        raise
+    return store
+
+
+def _connect(path: Path) -> Store:
+    try:
+        connection = sqlite3.connect(path, isolation_level=None, cached_statements=64)
+        store = Store(path, connection)
+        for pragma in _PRAGMAS:
+            connection.execute(pragma)
+    except sqlite3.Error as error:
+        raise _translate(path, error) from error
+    return store
+
+
+def _translate(path: Path, error: sqlite3.Error) -> StateError:
+    """Say in our words what SQLite reported: busy, unwritable, or damaged."""
+    name = getattr(error, "sqlite_errorname", "") or type(error).__name__
+    message = f"{path}: {name}"
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return StateBusyError(message)
+    if name.startswith(("SQLITE_FULL", "SQLITE_READONLY", "SQLITE_IOERR", "SQLITE_CANTOPEN", "SQLITE_PERM")):
+        return StateUnwritableError(message)
+    return StateCorruptError(message)
