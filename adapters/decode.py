@@ -96,7 +96,8 @@ def fields_of(raw: bytes | Raw) -> Fields:
         fields = _OBJECT.decode(raw)
     except (msgspec.DecodeError, RecursionError):
         check_strict(bytes(raw))
-        refuse(DefectKind.SHAPE, "an object was expected")
+        # What Python takes and msgspec does not is half of a surrogate pair, which is no text.
+        refuse(DefectKind.SURROGATE, "text has no lone surrogates")
     if not adds_up(fields, len(raw)):
         check_strict(bytes(raw))
     return fields
@@ -214,7 +215,7 @@ def content_of(raw: Raw | bytes | None) -> bytes | None:
 
 
 def whole_text(content: bytes) -> str:
-    """Return the text of escaped string content; a lone surrogate becomes U+FFFD, so that no text can crash."""
+    """Return the text of escaped string content; empty where it is none, which a decoded line never holds."""
     return _unescape(content) or ""
 
 
@@ -241,18 +242,10 @@ def tail_text(content: bytes) -> str:
 
 
 def _unescape(content: bytes) -> str | None:
-    quoted = b'"' + content + b'"'
     try:
-        return _TEXT.decode(quoted)
+        return _TEXT.decode(b'"' + content + b'"')
     except msgspec.DecodeError:
-        pass
-    try:
-        text = json.loads(quoted.decode())
-    except ValueError:
         return None
-    if not isinstance(text, str):
-        return None
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
 _SEEN: Final = object()

@@ -47,7 +47,7 @@ class Outcome(StrEnum):
 EventKind = Literal["test-run", "measurement"]
 LineRole = Literal["call", "output", "item"]
 ToolClass = Literal["shell"]
-Binding = Literal["runner", "script"]
+Binding = Literal["direct", "script"]
 Flag = Literal["conflict", "inconsistent", "masked", "partial", "truncated"]
 
 EventId = Annotated[str, msgspec.Meta(pattern=r"^timeline-event:[0-9a-f]{32}\Z")]

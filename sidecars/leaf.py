@@ -4,7 +4,8 @@ A leaf's payload names the log, its own index, the root before it and the batch 
 be moved, dropped or adopted elsewhere. Its hash in the tree covers a 32-byte random salt and the exact envelope:
 once both are erased, the hash that stays cannot be guessed from likely contents (RFC 6962 hashes are not hiding).
 
-The format is in ``docs/spec/log.md``. No path of a transcript stands in a leaf, only its digest.
+The format is in ``docs/spec/log.md``. An enrollment names the transcript by its path, since every projection must be
+rebuildable from leaves; whoever shows such a leaf to others shows the path.
 """
 
 from enum import StrEnum
@@ -79,6 +80,7 @@ Vkey = Annotated[str, msgspec.Meta(max_length=256)]
 """A C2SP vkey; parsed in ``_check_leaf``."""
 
 ScopeId = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9:_.@/-]{0,127}\Z")]
+TranscriptPath = Annotated[str, msgspec.Meta(pattern=r"^/[^\x00-\x1f\x7f]*\Z", max_length=4096)]
 ProjectRoot = Annotated[str, msgspec.Meta(pattern=r"^/[^\x00-\x1f\x7f]*\Z", max_length=4096)]
 Decimal = Annotated[str, msgspec.Meta(pattern=r"^(0|-?[1-9][0-9]{0,19})\Z")]
 """A 64-bit number of the file system, as text because RFC 8785 stops at 2^53 - 1."""
@@ -114,10 +116,10 @@ class EnrollmentBinding(msgspec.Struct, frozen=True, forbid_unknown_fields=True)
 
 
 class EnrolledSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The transcript at the moment of consent; its path only as a digest."""
+    """The transcript at the moment of consent. The path is needed to open it again; it never leaves in an answer."""
 
     ref: SourceRef
-    path_digest: DigestText
+    path: TranscriptPath
     device: Decimal
     inode: Decimal
     size: Count

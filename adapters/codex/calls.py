@@ -13,12 +13,20 @@ from typing import Final, NamedTuple
 import msgspec
 
 from adapters.base import ID_CHARS
-from adapters.codex.carriers import NO_OUTPUT, NOTHING_STATED, Ending, read_execution, read_output
+from adapters.codex.carriers import (
+    NO_OUTPUT,
+    NOTHING_STATED,
+    Ending,
+    Excerpt,
+    read_execution,
+    read_output,
+    shown,
+)
 from adapters.codex.envelope import Envelope
 from adapters.codex.types import LOCAL_SHELL, TOOL_OF_ITEM
 from adapters.decode import Fields, Raw, fields_of, refuse, text_of, utc_ms
 from adapters.errors import DefectKind, TranscriptSyntaxError
-from adapters.record import CallStatus, LineRef, LineRole, OutputText, ToolResult
+from adapters.record import CallStatus, LineRef, LineRole, ToolResult
 
 MAX_CALL_LINES: Final = 4
 """Most lines that one result names. A call has one, its output one, a structured report one; a fourth means that
@@ -47,7 +55,7 @@ class Told:
     tool: str = ""
     command: str | None = None
     ending: Ending = NOTHING_STATED
-    text: OutputText = NO_OUTPUT
+    text: Excerpt = NO_OUTPUT
 
 
 def call_id_of(raw: Raw | None) -> str:
@@ -205,7 +213,7 @@ def join(lines: Sequence[Told], *, inherited: bool) -> ToolResult | None:
         status=ending.status,
         conflict=len(commands) > 1 or len(lines) >= MAX_CALL_LINES or _disagree(outputs, reports),
         inherited=inherited,
-        output=_shown(outputs, reports),
+        output=shown(_looked_at(outputs, reports)),
     )
 
 
@@ -228,7 +236,7 @@ def _ending(outputs: Sequence[Told], reports: Sequence[Told]) -> Ending:
     return stated[0] if stated else NOTHING_STATED
 
 
-def _shown(outputs: Sequence[Told], reports: Sequence[Told]) -> OutputText:
+def _looked_at(outputs: Sequence[Told], reports: Sequence[Told]) -> Excerpt:
     """Return the text to look at: the output's, unless it was cut or replaced and a report has the real one."""
     sound = [t.text for t in outputs if t.ending.anchored and not t.text.truncated]
     others = [t.text for t in reports if t.text != NO_OUTPUT]

@@ -13,6 +13,7 @@ import re
 from typing import Final, NamedTuple
 
 from adapters.decode import (
+    HEAD_WINDOW,
     OUTPUT_WINDOW,
     Fields,
     Raw,
@@ -36,7 +37,6 @@ SHELL_JSON_BYTES: Final = 1024 * 1024
 EXIT_CODES: Final = range(-(2**31), 2**32)
 """What a system can report as an exit code: signed 32 bits on Unix, unsigned 32 bits on Windows."""
 
-NO_OUTPUT: Final = OutputText(head="", tail="", whole=True, truncated=False)
 
 _HEADER_LINE = re.compile(
     rb"(?:"
@@ -108,6 +108,18 @@ class Ending(NamedTuple):
 NOTHING_STATED: Final = Ending()
 
 
+class Excerpt(NamedTuple):
+    """The bounded part of an output, still escaped: it is decoded only if it is the one that is looked at."""
+
+    head: bytes = b""
+    tail: bytes = b""
+    whole: bool = True
+    truncated: bool = False
+
+
+NO_OUTPUT: Final = Excerpt()
+
+
 def ended_with(exit_code: int, body: int = 0) -> Ending:
     """Return the ending of a command that reported ``exit_code``."""
     status = CallStatus.COMPLETED if exit_code == 0 else CallStatus.FAILED
@@ -164,7 +176,7 @@ def _notice(head: bytes) -> Ending:
     return NOTHING_STATED
 
 
-def read_output(raw: Raw | None) -> tuple[Ending, OutputText]:
+def read_output(raw: Raw | None) -> tuple[Ending, Excerpt]:
     """Return what a ``function_call_output``'s ``output`` states, with the bounded text of the body.
 
     A string, a list of one text, or the oldest object form; anything else states nothing.
@@ -177,7 +189,7 @@ def read_output(raw: Raw | None) -> tuple[Ending, OutputText]:
         return _shell_json(content)
     if error_flag is not None:
         ending = ending._replace(error_flag=error_flag)
-    return ending, body_text(content[ending.body :])
+    return ending, excerpt(content[ending.body :])
 
 
 def _content(raw: Raw | None) -> tuple[bytes | None, bool | None]:
@@ -209,7 +221,7 @@ def single_text(raw: Raw | None) -> bytes | None:
     return content_of(fields.get("text")) if len(fields) == 2 else None
 
 
-def _shell_json(content: bytes) -> tuple[Ending, OutputText]:
+def _shell_json(content: bytes) -> tuple[Ending, Excerpt]:
     """Unwrap ``{"output":…,"metadata":{"exit_code":…,"duration_seconds":…}}``, whole and strictly."""
     if len(content) > SHELL_JSON_BYTES:
         return NOTHING_STATED, NO_OUTPUT
@@ -223,30 +235,37 @@ def _shell_json(content: bytes) -> tuple[Ending, OutputText]:
     if inner is None or fields.keys() != {"output", "metadata"}:
         return NOTHING_STATED, NO_OUTPUT
     ending = ended_with(code) if code is not None else NOTHING_STATED
-    return ending, _bounded(
+    return ending, _excerpt(
         inner, truncated=_OLD_CUT.search(inner) is not None or _CUT.search(inner) is not None
     )
 
 
-def body_text(content: bytes) -> OutputText:
-    """Return the bounded text of a tool's own output, from its escaped ``content``."""
+def excerpt(content: bytes) -> Excerpt:
+    """Return the bounded part of a tool's own output, given as escaped ``content``."""
     # One byte is looked for first: it is rare, and finding one byte is ten times as fast as finding a word.
-    return _bounded(content, truncated=b"\xe2" in content and _CUT.search(content) is not None)
+    return _excerpt(content, truncated=b"\xe2" in content and _CUT.search(content) is not None)
 
 
-def _bounded(content: bytes, *, truncated: bool) -> OutputText:
+def _excerpt(content: bytes, *, truncated: bool) -> Excerpt:
     if len(content) <= OUTPUT_WINDOW:
-        text = whole_text(content)
-        return OutputText(head=text, tail=text, whole=True, truncated=truncated)
-    return OutputText(head_text(content), tail_text(content), whole=False, truncated=truncated)
+        return Excerpt(b"", content, whole=True, truncated=truncated)
+    return Excerpt(content[:HEAD_WINDOW], content[-OUTPUT_WINDOW:], whole=False, truncated=truncated)
 
 
-def read_execution(fields: Fields) -> tuple[Ending, OutputText]:
+def shown(part: Excerpt) -> OutputText:
+    """Return the text of an excerpt."""
+    if part.whole:
+        text = whole_text(part.tail)
+        return OutputText(head=text, tail=text, whole=True, truncated=part.truncated)
+    return OutputText(head_text(part.head), tail_text(part.tail), whole=False, truncated=part.truncated)
+
+
+def read_execution(fields: Fields) -> tuple[Ending, Excerpt]:
     """Return what a ``CommandExecution`` item or an ``exec_command_end`` states, with its output."""
     code = exit_code_of(fields.get("exit_code"))
     status = text_of(fields.get("status"))
     output = content_of(fields.get("aggregated_output")) or content_of(fields.get("stdout"))
-    text = body_text(output) if output is not None else NO_OUTPUT
+    text = excerpt(output) if output is not None else NO_OUTPUT
     if code == -1:
         # No process ends with -1: the host writes it for a command that was interrupted (hosts §2.2).
         return Ending(code, CallStatus.CANCELLED, anchored=True), text

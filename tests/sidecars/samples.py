@@ -41,7 +41,7 @@ def make_event(offset: int = 0, **changes: Any) -> Event:
         "lines": lines,
         "tool": "shell",
         "runner": "pytest",
-        "binding": "runner",
+        "binding": "direct",
         "outcome": Outcome.PASS,
         "fingerprint": "A" * 22,
         "at": AT,
@@ -87,7 +87,7 @@ def make_enrollment(**changes: Any) -> Enrollment:
     )
     source = EnrolledSource(
         ref=SOURCE,
-        path_digest=digest_text("path"),
+        path="/srv/codex/sessions/rollout-1.jsonl",
         device="66305",
         inode="18446744073709551615",
         size=1000,

@@ -147,10 +147,11 @@ def _fill(
         rollout.prompt("go on with " + chance.choice(_WORDS))
         for _ in range(chance.randint(2, 9)):
             text = _output(chance, lines)
-            if reviewed < reviewed_share * written:
+            if reviewed < reviewed_share * (written + sum(map(len, rollout.lines[counted:]))):
                 failed = chance.choice((0, 0, 1, 3))
+                before = len(rollout.lines)
                 rollout.command("pytest -q tests", pytest_output(100, failed, filler=text), 1 if failed else 0)
-                reviewed += len(text)
+                reviewed += sum(map(len, rollout.lines[before:]))
             else:
                 rollout.command(chance.choice(("rg -n value src", "sed -n 1,200p a.py", "git diff")), text, 0)
             rollout.write("event_msg", _TOKEN_COUNT)

@@ -1,0 +1,281 @@
+"""The one suite that every adapter passes. A host's test is a factory and a line: ``class TestX(AdapterContract)``."""
+
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from itertools import pairwise
+from typing import ClassVar
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from adapters.base import CURSOR_BYTES, Adapter, Header, Reader, decode_cursor, encode_cursor
+from adapters.errors import AdapterError, CursorError, TranscriptChangedError
+from adapters.lines import Block, Line, LineSplitter, Overlong
+from adapters.record import Defect, HumanStatement, LineRef, Record, ToolResult, Unknown
+
+MARKER = "hunter2-never-repeat-this"
+
+
+def feed(reader: Reader, piece: Block | Line | Overlong) -> Sequence[Record]:
+    """Feed one piece of a splitter by the method that its kind wants."""
+    return reader.feed_block(piece) if isinstance(piece, Block) else reader.feed(piece)
+
+
+def read(adapter: Adapter, data: bytes, *, piece: int | None = None) -> tuple[list[Record], Reader]:
+    """Read a whole file in pieces of ``piece`` bytes; return its records and the spent reader."""
+    header = adapter.read_header(data[: 1024 * 1024 + 1])
+    reader, splitter = adapter.reader(header), LineSplitter()
+    step = piece or max(len(data), 1)
+    records: list[Record] = []
+    for start in range(0, len(data), step):
+        for part in splitter.feed_blocks(data[start : start + step]):
+            records.extend(feed(reader, part))
+    records.extend(reader.finish())
+    return records, reader
+
+
+def read_by_line(adapter: Adapter, data: bytes) -> tuple[list[Record], Reader]:
+    """Read a whole file line by line, never as a block."""
+    reader = adapter.reader(adapter.read_header(data))
+    records: list[Record] = []
+    for line in LineSplitter().feed(data):
+        records.extend(reader.feed(line))
+    records.extend(reader.finish())
+    return records, reader
+
+
+def raw_of(data: bytes, ref: LineRef) -> bytes:
+    """Return the bytes that a reference names."""
+    return data[ref.offset : ref.offset + ref.length]
+
+
+class AdapterContract:
+    """What holds for every adapter. ``transcripts`` are sound and damaged files that it can read."""
+
+    adapter: ClassVar[Adapter]
+    transcripts: ClassVar[Mapping[str, bytes]]
+
+    def test_pieces_of_any_size_give_the_same_records(self) -> None:
+        """Whole, byte by byte, in odd pieces and line by line: one and the same list of records and counts."""
+        for name, data in self.transcripts.items():
+            whole, reader = read(self.adapter, data)
+            for piece in (1, 7, 1000):
+                records, other = read(self.adapter, data, piece=piece)
+                assert records == whole, (name, piece)
+                assert other.tallies == reader.tallies, (name, piece)
+            records, other = read_by_line(self.adapter, data)
+            assert records == whole, name
+            assert other.tallies == reader.tallies, name
+
+    def test_an_unfinished_last_line_waits(self) -> None:
+        """What stands behind the last newline is pending: the records are those of the file without it."""
+        for name, data in self.transcripts.items():
+            start = data.rfind(b"\n", 0, len(data) - 1) + 1
+            if start == 0:
+                continue
+            splitter = LineSplitter()
+            list(splitter.feed(data[: start + 5]))
+            assert splitter.pending == (start, 5), name
+            assert read(self.adapter, data[: start + 5])[0] == read(self.adapter, data[:start])[0], name
+
+    def test_reading_stops_and_goes_on_at_every_line(self) -> None:
+        """A cursor taken at any line boundary, stored as text, goes on to the same records and the same counts."""
+        for name, data in self.transcripts.items():
+            whole, spent = read(self.adapter, data)
+            header = self.adapter.read_header(data)
+            first, before = self.adapter.reader(header), []
+            for line in LineSplitter().feed(data):
+                before.extend(first.feed(line))
+                text = encode_cursor(first.cursor())
+                assert len(text) <= CURSOR_BYTES
+                assert MARKER not in text
+                second = self.adapter.reader(header, decode_cursor(text))
+                second.resume(Line(ref.offset, raw_of(data, ref)) for ref in second.open_lines)
+                assert encode_cursor(second.cursor()) == text, name
+                offset = first.cursor().offset
+                after: list[Record] = []
+                for piece in LineSplitter(offset).feed_blocks(data[offset:]):
+                    after.extend(feed(second, piece))
+                after.extend(second.finish())
+                assert before + after == whole, (name, line.offset)
+                assert second.tallies == spent.tallies, (name, line.offset)
+                assert second.self_check() == spent.self_check()
+
+    def test_a_changed_line_of_an_open_call_stops_the_resume(self) -> None:
+        """Where a line that the cursor names has other bytes now, reading does not go on."""
+        tried = 0
+        for data in self.transcripts.values():
+            header = self.adapter.read_header(data)
+            reader = self.adapter.reader(header)
+            for line in LineSplitter().feed(data):
+                reader.feed(line)
+                cursor = reader.cursor()
+                second = self.adapter.reader(header, cursor)
+                if not second.open_lines:
+                    continue
+                tried += 1
+                first, *rest = second.open_lines
+                raw = bytearray(raw_of(data, first))
+                raw[len(raw) // 2] ^= 1
+                lines = [Line(first.offset, bytes(raw)), *(Line(r.offset, raw_of(data, r)) for r in rest)]
+                with pytest.raises(TranscriptChangedError) as caught:
+                    second.resume(lines)
+                assert caught.value.offset == first.offset
+                with pytest.raises(TranscriptChangedError):
+                    self.adapter.reader(header, cursor).resume(())
+        assert tried
+
+    def test_a_cursor_of_another_file_is_refused(self) -> None:
+        """A cursor names its session and format; text that is no cursor is refused as one."""
+        data = next(iter(self.transcripts.values()))
+        header = self.adapter.read_header(data)
+        text = encode_cursor(self.adapter.reader(header).cursor())
+        for bad in ("", "{}", "[" * 500, text[:-1], text.replace('"offset":0', '"offset":-1'), "x" * 20_000):
+            with pytest.raises(CursorError):
+                decode_cursor(bad)
+        other = decode_cursor(text.replace(header.session_id, "another"))
+        with pytest.raises(CursorError):
+            self.adapter.reader(header, other)
+
+    def test_records_stand_in_file_order_and_name_their_bytes(self) -> None:
+        """Lines of a result rise, each digest is of exactly those bytes, and events follow the file."""
+        for name, data in self.transcripts.items():
+            records, _ = read(self.adapter, data)
+            for record in records:
+                match record:
+                    case ToolResult():
+                        refs = record.lines
+                        assert all(a.offset < b.offset for a, b in pairwise(refs)), name
+                        for ref in refs:
+                            raw = raw_of(data, ref)
+                            assert b"\n" not in raw
+                            assert sha256(raw).digest() == ref.sha256
+                            assert data[ref.offset + ref.length : ref.offset + ref.length + 1] == b"\n"
+                    case Defect() | Unknown() | HumanStatement():
+                        assert b"\n" not in data[record.offset : record.offset + record.length]
+                        assert record.offset == 0 or data[record.offset - 1 : record.offset] == b"\n"
+            for kind in (ToolResult, HumanStatement, Defect):
+                offsets = [_first(r) for r in records if isinstance(r, kind)]
+                assert offsets == sorted(offsets), (name, kind)
+
+    def test_a_result_is_derived_again_from_its_lines_alone(self) -> None:
+        """Exactly the named lines give exactly the result; fewer, more, swapped or other lines never do."""
+        found = 0
+        for data in self.transcripts.values():
+            header = self.adapter.read_header(data)
+            records, _ = read(self.adapter, data)
+            for record in records:
+                if not isinstance(record, ToolResult):
+                    continue
+                found += 1
+                lines = [(ref.offset, raw_of(data, ref)) for ref in record.lines]
+                assert self.adapter.derive(header, lines, inherited=record.inherited) == record
+                assert self.adapter.derive(header, lines[:-1]) != record
+                assert self.adapter.derive(header, [*lines, lines[-1]]) is None
+                assert self.adapter.derive(header, [*reversed(lines)]) is None or len(lines) == 1
+                moved = [(offset + 1, raw) for offset, raw in lines]
+                assert self.adapter.derive(header, moved, inherited=record.inherited) != record
+        assert found
+        assert self.adapter.derive(header, []) is None
+
+    def test_any_change_gives_records_or_our_error(self) -> None:
+        """Bytes flipped, cut out, doubled or put in anywhere: records, defects or an ``AdapterError``."""
+        adapter, files = self.adapter, list(self.transcripts.values())
+
+        @given(
+            st.sampled_from(files),
+            st.integers(0, 10**6),
+            st.integers(0, 400),
+            st.one_of(st.binary(max_size=40), st.sampled_from(_NASTY)),
+        )
+        def changed(data: bytes, at: int, cut: int, put: bytes) -> None:
+            at %= len(data)
+            self._survives(adapter, data[:at] + put + data[at + cut :])
+
+        changed()
+
+    def test_any_line_after_a_header_gives_records(self) -> None:
+        """Any bytes as a line: fed, counted once as a record or a defect, and nothing raised."""
+        data = next(iter(self.transcripts.values()))
+        adapter, header = self.adapter, self.adapter.read_header(data)
+
+        @given(st.one_of(st.binary(max_size=200), st.sampled_from(_NASTY), _json_like()))
+        def fed(raw: bytes) -> None:
+            raw = raw.replace(b"\n", b" ")
+            reader = adapter.reader(header)
+            reader.feed(Line(0, raw))
+            counted = sum(reader.tallies.records.values()) + sum(reader.tallies.defects.values())
+            assert counted == 1
+            assert adapter.derive(header, [(0, raw)]) is None or b"{" in raw
+            reader.finish()
+
+        fed()
+
+    def test_any_beginning_is_a_header_or_our_error(self) -> None:
+        """Any bytes as a file: a header or an ``AdapterError`` with a reason."""
+        adapter = self.adapter
+
+        @given(st.one_of(st.binary(max_size=300), _json_like().map(lambda raw: raw + b"\n")))
+        def begun(data: bytes) -> None:
+            try:
+                adapter.read_header(data)
+            except AdapterError as error:
+                assert error.reason
+
+        begun()
+
+    def test_no_text_of_the_transcript_is_in_counts_or_errors(self) -> None:
+        """A marker planted in every string of a file is in no name, no reason, no cursor and no message."""
+        for data in self.transcripts.values():
+            secret = data.replace(b"index", MARKER.encode()).replace(b"pytest", MARKER.encode())
+            _, reader = read(self.adapter, secret)
+            shown = repr(reader.tallies) + repr(reader.self_check()) + encode_cursor(reader.cursor())
+            assert MARKER not in shown
+
+    def _survives(self, adapter: Adapter, data: bytes) -> None:
+        try:
+            header: Header = adapter.read_header(data)
+        except AdapterError as error:
+            assert error.reason
+            return
+        blocks, _ = read(adapter, data)
+        lines, reader = read_by_line(adapter, data)
+        assert blocks == lines
+        assert sum(reader.tallies.records.values()) + sum(reader.tallies.defects.values()) == data.count(b"\n")
+        for record in blocks:
+            if isinstance(record, ToolResult):
+                named = [(ref.offset, raw_of(data, ref)) for ref in record.lines]
+                assert adapter.derive(header, named, inherited=record.inherited) == record
+
+
+_NASTY = [
+    b"\n", b"\r\n", b"\0" * 9, b"\xff\xfe", b"\xef\xbb\xbf", b"{", b"}", b"}{", b"[" * 5_000, b'"', b"\\", b'\\"',
+    b"\xe2\x80\xa8", b"\xed\xa0\x80", b"\\ud800", b"NaN", b"1e999", b"-0", b"9" * 5_000, b'{"type":"', b",", b"]" * 60,
+    b'"type":"response_item",', b'"call_id":"', b"{}\n", b"null\n", b" ", b"\t", b'"exit_code":0,', b"Output:\\n",
+]  # fmt: skip
+
+
+def _json_like() -> st.SearchStrategy[bytes]:
+    """Return lines that look like records: known keys and types in any nesting."""
+    words = st.sampled_from(
+        "type payload timestamp ordinal id call_id output item exit_code command name arguments session_meta"
+        " response_item event_msg function_call function_call_output item_completed CommandExecution".split()
+    )
+    leaves = st.one_of(words, st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=8))
+    values = st.recursive(
+        leaves,
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=6),
+        max_leaves=12,
+    )
+    return st.dictionaries(words, values, max_size=6).map(_dump)
+
+
+def _dump(value: object) -> bytes:
+    import json
+
+    return json.dumps(value, separators=(",", ":")).encode()
+
+
+def _first(record: Record) -> int:
+    return record.lines[0].offset if isinstance(record, ToolResult) else record.offset

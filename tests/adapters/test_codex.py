@@ -1,0 +1,13 @@
+"""Codex: the contract, and what is special to it."""
+
+from tests.adapters.codex_cases import cases
+from tests.adapters.contract import AdapterContract
+
+from adapters.codex import CodexAdapter
+
+
+class TestCodex(AdapterContract):
+    """The contract on every case that can be read."""
+
+    adapter = CodexAdapter()
+    transcripts = {name: case.data for name, case in cases().items() if case.readable}  # noqa: RUF012

@@ -1,0 +1,149 @@
+"""Every Codex file of ``../shared/samples`` is read as its ground truth says, or refused for a stated reason."""
+
+import json
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from tests.adapters.contract import read
+
+from adapters.base import Verdict
+from adapters.errors import AdapterError
+from adapters.objective import decide_objective
+from adapters.objective.runners import BY_RUNNER
+from adapters.record import ToolResult
+from adapters.registry import ADAPTERS
+
+CODEX = ADAPTERS["codex"]
+SAMPLES = Path(__file__).resolve().parents[2].parent / "shared/samples"
+TRUTH = (
+    [
+        row
+        for row in map(json.loads, (SAMPLES / "truth.jsonl").read_text(encoding="utf-8").split("\n")[:-1])
+        if row["provider"] == "codex"
+    ]
+    if SAMPLES.is_dir()
+    else []
+)
+LIVE = sorted(SAMPLES.glob("live/codex-*/sessions/**/*.jsonl"))
+
+REFUSED = {
+    "sc014_nover.jsonl": "bare-format",
+    "sc018_nover.jsonl": "header",
+    "sc019_nover.jsonl": "header",
+    "sc020_0.146.0.jsonl": "unknown-history-mode",
+}
+"""The oldest form; two fixtures without a header; an inventory whose values were replaced, its mode included."""
+
+PARTLY = {"sc015_0.50.0.jsonl", "sc016_0.52.0.jsonl", "sc017_0.106.0.jsonl"}
+"""Public fixtures written by hand, with types that no Codex writes."""
+
+
+def whole(data: bytes) -> bytes:
+    """Return the file with its last newline: the truth counts a whole last record, a reader waits for its end."""
+    return data if data.endswith(b"\n") or not data.rstrip().endswith(b"}") else data + b"\n"
+
+
+@pytest.fixture(params=TRUTH, ids=lambda row: row["file"].partition("/")[2])
+def row(request: pytest.FixtureRequest) -> dict:
+    """Give one line of the truth."""
+    return request.param
+
+
+@pytest.fixture
+def data(row: dict, shared: Path) -> bytes:
+    """Give the bytes of its file, or see it refused."""
+    data = (shared / "samples" / row["file"]).read_bytes()
+    name = Path(row["file"]).name
+    if name in REFUSED:
+        with pytest.raises(AdapterError) as caught:
+            CODEX.read_header(data)
+        assert caught.value.reason == REFUSED[name]
+        pytest.skip("refused, as it should be")
+    return whole(data)
+
+
+@pytest.mark.requirement("T70")
+def test_counts_agree_with_the_truth(row: dict, data: bytes) -> None:
+    """Records by type, calls by tool, results by outcome, orphans: equal to what was counted independently."""
+    _, reader = read(CODEX, data)
+    tallies = reader.tallies
+    assert tallies.records == row["records"]
+    assert tallies.tool_calls == row["tool_calls"]
+    assert tallies.calls_without_result == row["calls_without_result"]
+    assert tallies.results_without_call == row["results_without_call"]
+    for name, count in row["tool_results"].items():
+        assert getattr(tallies.outcomes, name) + getattr(tallies.inherited_outcomes, name) == count, name
+    expected = Verdict.PARTLY if Path(row["file"]).name in PARTLY else Verdict.UNDERSTOOD
+    assert reader.self_check().verdict is expected
+
+
+@pytest.mark.requirement("T73")
+def test_runner_results_agree_with_the_truth(row: dict, data: bytes) -> None:
+    """Every run of a recognised runner is found at its line with its counts, and no run is found elsewhere."""
+    records, _ = read(CODEX, data)
+    found = {
+        record.lines[-1].offset: objective
+        for record in records
+        if isinstance(record, ToolResult) and (objective := decide_objective(record)) is not None
+    }
+    truth = {entry["offset"]: entry for entry in row["runner_results"]}
+    wanted = {
+        offset
+        for offset, entry in truth.items()
+        if entry["runner"] in BY_RUNNER
+        and entry["exit_code_is_the_runners"] == "yes"
+        and not entry["output_truncated"]
+        and not entry.get("polled")
+    }
+    assert wanted <= found.keys() <= truth.keys()
+    for offset in wanted:
+        one, entry = found[offset], truth[offset]
+        assert (one.runner, one.passed, one.failed or 0) == (entry["runner"], entry["passed"], entry["failed"])
+
+
+@pytest.mark.parametrize("chain", ["chainA", "chainB", "chainM"])
+def test_a_grown_session_keeps_its_earlier_records(shared: Path, chain: str) -> None:
+    """Each snapshot of a session is a prefix of the next, and so are its settled results and prompts."""
+    files = sorted((shared / "samples/codex").glob(f"{chain}_*.jsonl"))
+    assert len(files) >= 2
+    for before, after in pairwise(path.read_bytes() for path in files):
+        assert after.startswith(before)
+        header = CODEX.read_header(before)
+        reader, longer = CODEX.reader(header), CODEX.reader(CODEX.read_header(after))
+        settled = [record for line in _lines(before) for record in reader.feed(line)]
+        assert settled == [record for line in _lines(after) for record in longer.feed(line)][: len(settled)]
+
+
+def _lines(data: bytes) -> list:
+    from adapters.lines import LineSplitter
+
+    return list(LineSplitter().feed(data))
+
+
+@pytest.mark.skipif(not LIVE, reason="../shared is absent")
+@pytest.mark.parametrize("path", LIVE, ids=lambda path: f"{path.parts[-6]}/{path.stem[-12:]}")
+def test_a_live_session_is_understood(path: Path) -> None:
+    """What fifteen versions of the real host wrote is understood: prompts, results, no strange type, no defect."""
+    records, reader = read(CODEX, path.read_bytes())
+    tallies = reader.tallies
+    assert reader.self_check().verdict is Verdict.UNDERSTOOD, reader.self_check()
+    assert not tallies.defects
+    assert tallies.results_without_call == 0
+    header = CODEX.read_header(path.read_bytes())
+    assert header.is_subagent == (tallies.prompts == 0)
+    for record in records:
+        if isinstance(record, ToolResult):
+            assert record.command is not None
+            assert not record.conflict
+
+
+@pytest.mark.skipif(not LIVE, reason="../shared is absent")
+def test_live_test_runs_are_found_where_the_scripts_ran_them(shared: Path) -> None:
+    """Each driven main session ran pytest once, with one failure of four, and once only printed a summary."""
+    for host in ("codex-0.142.5", "codex-0.149.1", "codex-0.155.1", "codex-0.160.1", "codex-0.166.0", "codex-0.171.0-direct"):
+        first = sorted((shared / "samples/live" / host / "sessions").rglob("*.jsonl"))[0]
+        records, _ = read(CODEX, first.read_bytes())
+        runs = [o for r in records if isinstance(r, ToolResult) and (o := decide_objective(r)) is not None]
+        assert [(o.runner, o.passed, o.failed, o.outcome.value) for o in runs][:1] == [("pytest", 3, 1, "fail")], host
+        assert all(o.passed != 12 for o in runs), host

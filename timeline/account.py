@@ -1,0 +1,72 @@
+"""Accounting: a source's stored rows are exactly those of its signed sidecars, or they are not used (X14).
+
+A miss may be called ``not-found`` only where this holds and no event was evicted; else an absent row could be a
+lost one.
+"""
+
+from sidecars.sidecar import Sidecar
+from timeline.errors import IndexUnverifiedError
+from timeline.projection import SourceRows, event_row, read_source, source_rows, vocabulary_is_current
+from timeline.state import State, VerifiedSidecar
+from timeline.store import EventRow
+from timeline.view import EnrolledSource
+
+
+def sidecar_rows(source: int, verified: VerifiedSidecar, sidecar: Sidecar) -> list[EventRow]:
+    """The event rows of one sidecar."""
+    return [
+        event_row(
+            event,
+            place,
+            source=source,
+            segment=verified.header.segment,
+            payload_offset=verified.payload_offset,
+        )
+        for event, place in zip(sidecar.events, sidecar.ranges, strict=True)
+    ]
+
+
+def expected_rows(state: State, source: EnrolledSource) -> SourceRows:
+    """The rows that a source must have, from its sidecars alone.
+
+    Raises:
+        SidecarError: a sidecar is missing or not to be believed.
+    """
+    rows: list[EventRow] = []
+    keeps_from = 0
+    for entry in source.kept:
+        verified, sidecar = state.open_sidecar(entry)
+        keeps_from = max(keeps_from, verified.header.keeps_from)
+        rows += sidecar_rows(source.index, verified, sidecar)
+    return source_rows([row for row in rows if row.pos >= keeps_from])
+
+
+def check_accounted(state: State, source: EnrolledSource) -> None:
+    """Compare a source's stored rows with its sidecars, once while the state is open.
+
+    Raises:
+        IndexUnverifiedError: they differ; nothing may be answered from them.
+        SidecarError: a sidecar is missing or not to be believed.
+    """
+    if state.accounted.get(source.index) == len(source.entries):
+        return
+    if not vocabulary_is_current(state.store):
+        message = f"{state.store.path}: the index was made with another vocabulary"
+        raise IndexUnverifiedError(message)
+    if read_source(state.store, source.index) != expected_rows(state, source):
+        message = f"{state.store.path}: the rows of source {source.enrollment.source.ref} are not those of its sidecars"
+        raise IndexUnverifiedError(message)
+    state.accounted[source.index] = len(source.entries)
+
+
+def is_accounted(state: State, source: EnrolledSource) -> bool:
+    """Whether ``check_accounted`` holds.
+
+    Raises:
+        SidecarError: a sidecar is missing or not to be believed.
+    """
+    try:
+        check_accounted(state, source)
+    except IndexUnverifiedError:
+        return False
+    return True

@@ -1,0 +1,85 @@
+"""Where a raw ``ToolResult`` becomes a redacted ``Event``, and where a stored event is derived again.
+
+This is the only place where the two types meet (ADR 0003). What leaves here is numbers, closed words and digests;
+the command becomes a keyed fingerprint, so that two runs of one suite are recognised without keeping its words.
+"""
+
+import hashlib
+from collections.abc import Sequence
+
+from adapters.base import Adapter, Header
+from adapters.objective import Objective, decide_objective
+from adapters.record import ToolResult
+from sidecars.digest import Digest
+from sidecars.encoding import to_base64url
+from sidecars.event import Event, EventLine, event_id
+
+_FINGERPRINT_BYTES = 16
+_PERSON = b"timeline-command"
+"""Domain of the fingerprint: the same key can never be used to mean another thing."""
+
+
+def event_of(result: ToolResult, *, source_ref: str, fingerprint_key: bytes) -> Event | None:
+    """The event that a tool result is, or ``None`` where it proves nothing objective (T29, T73).
+
+    Raises:
+        SidecarError: the result has a value that cannot be stored.
+    """
+    objective = decide_objective(result)
+    if objective is None:
+        return None
+    lines = tuple(
+        EventLine(line.role.value, line.offset, line.length, str(Digest(line.sha256))) for line in result.lines
+    )
+    return Event(
+        id=event_id(source_ref, lines),
+        kind=objective.kind.value,
+        lines=lines,
+        tool="shell",
+        runner=objective.runner,
+        binding=objective.binding.value,
+        outcome=objective.outcome.value,  # type: ignore[arg-type]  # the two enumerations have equal values (test)
+        fingerprint=fingerprint_of(objective, fingerprint_key),
+        at=result.at_ms,
+        label=objective.label,
+        passed=objective.passed,
+        failed=objective.failed,
+        errors=objective.errors,
+        skipped=objective.skipped,
+        total=objective.total,
+        packages_ok=objective.packages_ok,
+        packages_failed=objective.packages_failed,
+        exit_code=objective.exit_code,
+        duration_ms=objective.duration_ms,
+        flags=tuple(flag.value for flag in objective.flags),
+    )
+
+
+def fingerprint_of(objective: Objective, key: bytes) -> str:
+    """The keyed fingerprint of the normalised command: equal commands, equal fingerprints, on this machine only."""
+    digest = hashlib.blake2b(
+        objective.command.encode("utf-8", "surrogatepass"),
+        digest_size=_FINGERPRINT_BYTES,
+        key=key,
+        person=_PERSON,
+    )
+    return to_base64url(digest.digest())
+
+
+def derive_again(
+    adapter: Adapter,
+    header: Header,
+    lines: Sequence[tuple[int, bytes]],
+    *,
+    source_ref: str,
+    fingerprint_key: bytes,
+) -> Event | None:
+    """What exactly these lines tell when they are read anew; compared with the stored event (T22, T28).
+
+    Raises:
+        SidecarError: a value cannot be stored.
+    """
+    result = adapter.derive(header, lines)
+    if result is None:
+        return None
+    return event_of(result, source_ref=source_ref, fingerprint_key=fingerprint_key)

@@ -1,0 +1,1 @@
+"""Consent: receipts, enrollments and (with the daemon) permits. Deny unless every check says yes."""
