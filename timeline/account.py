@@ -50,6 +50,7 @@ def check_accounted(state: State, source: EnrolledSource) -> None:
     """
     if state.accounted.get(source.index) == len(source.entries):
         return
+    state.check_structure()
     if not vocabulary_is_current(state.store):
         message = f"{state.store.path}: the index was made with another vocabulary"
         raise IndexUnverifiedError(message)

@@ -12,7 +12,7 @@ from adapters.objective import Objective, decide_objective
 from adapters.record import ToolResult
 from sidecars.digest import Digest
 from sidecars.encoding import to_base64url
-from sidecars.event import Event, EventLine, event_id
+from sidecars.event import Event, EventLine, Outcome, event_id
 
 _FINGERPRINT_BYTES = 16
 _PERSON = b"timeline-command"
@@ -38,7 +38,7 @@ def event_of(result: ToolResult, *, source_ref: str, fingerprint_key: bytes) -> 
         tool="shell",
         runner=objective.runner,
         binding=objective.binding.value,
-        outcome=objective.outcome.value,  # type: ignore[arg-type]  # the two enumerations have equal values (test)
+        outcome=Outcome(objective.outcome.value),
         fingerprint=fingerprint_of(objective, fingerprint_key),
         at=result.at_ms,
         label=objective.label,

@@ -23,7 +23,7 @@ from sidecars.event import Event
 from sidecars.leaf import Leaf, SidecarEntry
 from sidecars.sidecar import CHUNK_BYTES, UNKNOWN_TYPES_MAX, Sidecar, SidecarHeader, Tallies, format_sidecar
 from timeline.account import expected_rows, is_accounted, sidecar_rows
-from timeline.errors import FormatNotUnderstoodError, LimitError
+from timeline.errors import FormatNotUnderstoodError, LimitError, TranscriptSessionError
 from timeline.events import event_of
 from timeline.guard.enrollment import snapshot_of
 from timeline.limits import EVENTS_PER_SOURCE_MAX, INDEX_BYTES_MAX, INDEX_BYTES_MIN, READ_BYTES
@@ -117,6 +117,7 @@ def index_source(
         while standing.position < snapshot.size and (operations is None or done < operations):
             with open_source(snapshot) as opened:
                 header = adapter.read_header(opened.read(0, min(HEADER_BYTES, snapshot.size)))
+                _check_session(source, header)
                 span, reader = _read_span(adapter, header, opened, standing, max_bytes)
                 opened.check()
             events = _events(state, source, span.records)
@@ -137,6 +138,13 @@ def index_source(
         tallies=standing.tallies,
         pending=standing.pending,
     )
+
+
+def _check_session(source: EnrolledSource, header: Header) -> None:
+    """The file's own header must name the session that was enrolled (T70)."""
+    if header.session_id != source.enrollment.binding.session:
+        message = f"{source.enrollment.source.path}: its header names another session"
+        raise TranscriptSessionError(message)
 
 
 def _standing(state: State, source: EnrolledSource) -> _Progressing:

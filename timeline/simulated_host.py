@@ -67,7 +67,9 @@ class CodexRollout:
         self.next_ordinal = 0
         self._calls = 0
         self._taken = 0
-        self._instructions = (_INSTRUCTIONS * (1 + instructions_bytes // len(_INSTRUCTIONS)))[:instructions_bytes]
+        self._instructions = (_INSTRUCTIONS * (1 + instructions_bytes // len(_INSTRUCTIONS)))[
+            :instructions_bytes
+        ]
         self.lines: list[bytes] = []
         self.write_session_meta()
 
@@ -221,16 +223,16 @@ class CodexRollout:
         call: Json = {"type": "custom_tool_call", "status": "completed", "call_id": call_id}
         call.update(name="apply_patch", input=patch)
         self.write("response_item", call)
-        text = "Exit code: 0\nWall time: 0.1 seconds\nOutput:\nSuccess. Updated the following files:\nM a.py\n"
+        text = (
+            "Exit code: 0\nWall time: 0.1 seconds\nOutput:\nSuccess. Updated the following files:\nM a.py\n"
+        )
         if not applied:
             text = "apply_patch verification failed: Failed to find expected lines"
         elif not self.paginated:
             ended: Json = {"type": "patch_apply_end", "call_id": call_id, "turn_id": self.turn_id}
             ended.update(stdout="", stderr="", success=True, changes={})
             self.write("event_msg", ended)
-        self.write(
-            "response_item", {"type": "custom_tool_call_output", "call_id": call_id, "output": text}
-        )
+        self.write("response_item", {"type": "custom_tool_call_output", "call_id": call_id, "output": text})
         return call_id
 
     def call(self, name: str, arguments: Json) -> str:

@@ -67,6 +67,7 @@ class State:
         self._verified: dict[str, VerifiedSidecar] = {}
         self.accounted: dict[int, int] = {}
         """Sources whose stored rows were found to be those of their sidecars, with the number of sidecars."""
+        self._structure_checked = False
         self._take(reading)
 
     @property
@@ -95,6 +96,18 @@ class State:
         self._belief = reading.finding.belief
         self._view = fold_leaves(reading.leaves)
         self._leaves: list[Leaf] = list(reading.leaves)
+
+    def check_structure(self) -> None:
+        """Let the database check its own pages, once while this state is open.
+
+        A damaged index would hide rows that the tables hold; comparing rows alone would not show it.
+
+        Raises:
+            StateCorruptError: damaged.
+        """
+        if not self._structure_checked:
+            self.store.check_structure()
+            self._structure_checked = True
 
     def repair(self) -> None:
         """Take the one repair that is due; the caller holds the writer lock.

@@ -204,7 +204,7 @@ class Store:
         found = {
             str(name): sql
             for name, sql in self.query("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL")
-            if not str(name).startswith(("_sqlite_migrations", "sqlite_"))
+            if not str(name).startswith(("_sqlite_migrations", "idx__sqlite_migrations", "sqlite_"))
         }
         if version[0] != SCHEMA_VERSION or found != TABLES:
             message = f"{self.path}: its tables are not those of schema {SCHEMA_VERSION}"

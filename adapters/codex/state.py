@@ -15,7 +15,7 @@ MAX_NAMES: Final = 16
 OTHER: Final = "other"
 """The name of whatever has no name that is kept."""
 
-_CLEAN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]{0,47}")
+_CLEAN_NAME = re.compile(r"[A-Za-z_](?:[A-Za-z0-9_./-]{0,46}[A-Za-z0-9_])?")
 
 
 @dataclass(slots=True)

@@ -49,9 +49,15 @@ def _sound(mode: str) -> dict[str, Case]:
     for number in range(60):
         many.command(f"ls {number}", "a\n", 0)
     return {
-        "work": Case(session.to_bytes(), "fails, is fixed, passes; an old log printed with cat proves nothing"),
-        "fork": Case(child.to_bytes(), "a copied parent: its prompts and results are inherited, the child's are own"),
-        "many_calls": Case(many.to_bytes(), "more calls in one turn than are kept open: settled early, in order"),
+        "work": Case(
+            session.to_bytes(), "fails, is fixed, passes; an old log printed with cat proves nothing"
+        ),
+        "fork": Case(
+            child.to_bytes(), "a copied parent: its prompts and results are inherited, the child's are own"
+        ),
+        "many_calls": Case(
+            many.to_bytes(), "more calls in one turn than are kept open: settled early, in order"
+        ),
         "empty": Case(new_rollout(mode).to_bytes(), "a session that has only begun"),
     }
 
@@ -63,14 +69,19 @@ def _damaged(mode: str) -> dict[str, Case]:
         "glued": Case(hosts.glued(data, 8, 40), "a torn record with the next one glued to it: one defect"),
         "nul_run": Case(hosts.with_nul_run(data, 9, 64), "NUL bytes in front of a record: one defect"),
         "crlf": Case(hosts.with_crlf(data), "line ends of another system: no defect"),
-        "bom": Case(hosts.with_bom(data), "a byte order mark: the first line is a defect, the header is still found"),
+        "bom": Case(
+            hosts.with_bom(data), "a byte order mark: the first line is a defect, the header is still found"
+        ),
         "utf8": Case(data.replace(b"twelve tests", b"\xff\xfe tests"), "invalid UTF-8: one defect a line"),
         "blank": Case(hosts.with_line(data, 5, b""), "a blank line: one defect"),
         "deep": Case(hosts.with_line(data, 5, b"[" * 5_000 + b"]" * 5_000), "5,000 brackets: one defect"),
         "separators": Case(
-            data.replace(b"make the tests", "make\u2028the\u2029tests\u0085".encode()), "only 0x0A ends a line"
+            data.replace(b"make the tests", "make\u2028the\u2029tests\u0085".encode()),
+            "only 0x0A ends a line",
         ),
-        "surrogate": Case(data.replace(b"collecting", b"\\ud800\\ud83d"), "lone surrogates in an output: no crash"),
+        "surrogate": Case(
+            data.replace(b"collecting", b"\\ud800\\ud83d"), "lone surrogates in an output: no crash"
+        ),
         "spaced": Case(_spaced(data), "JSON with white space, as no host writes it: the same records"),
     }
 
@@ -97,13 +108,17 @@ def _carriers(mode: str) -> dict[str, Case]:
     for code in (0.0, "0", True, 2**64, -1, -9):
         rollout.report(f"call_odd{code}", "pytest -q odd", pytest_output(6), code)
     rollout.output("call_orphan", f"Process exited with code 0\nOutput:\n{pytest_output(9)}")
-    long = "".join(f"tests/test_{n}.py::test \u00e4 \\ \" ok\n" for n in range(2_000))
+    long = "".join(f'tests/test_{n}.py::test \u00e4 \\ " ok\n' for n in range(2_000))
     rollout.command("pytest -v", pytest_output(2_000, filler=long), 0)
     rollout.end_turn("done")
     rollout.write("quantum_state", {"spin": "up"})
     rollout.write("event_msg", {"type": "brand_new_event"})
     rollout.write_item({"type": "BrandNewItem", "id": "x"})
-    return {"carriers": Case(rollout.to_bytes(), "every place where an end may stand, and what only looks like one")}
+    return {
+        "carriers": Case(
+            rollout.to_bytes(), "every place where an end may stand, and what only looks like one"
+        )
+    }
 
 
 _OUTPUTS: list[object] = [
@@ -119,7 +134,10 @@ _OUTPUTS: list[object] = [
     "command timed out after 1000 milliseconds\n",
     "failed in sandbox Linux with execution error: denied, exit code: 2, stdout: x",
     [{"type": "input_text", "text": "Process exited with code 0\nOutput:\n" + pytest_output(8)}],
-    [{"type": "input_text", "text": "Script completed\nWall time 1.2 seconds\nOutput:\n"}, {"type": "input_text"}],
+    [
+        {"type": "input_text", "text": "Script completed\nWall time 1.2 seconds\nOutput:\n"},
+        {"type": "input_text"},
+    ],
     {"content": "plain\n", "success": False},
     None,
     17,
@@ -135,11 +153,17 @@ def _refused(mode: str) -> dict[str, Case]:
     return {
         "compressed": Case(b"\x28\xb5\x2f\xfd\x04\x58rest", "compressed by the host", readable=False),
         "bare": Case(
-            b'{"id":"x","timestamp":"2025-09-10T18:58:38Z","instructions":null}\n', "the oldest form", readable=False
+            b'{"id":"x","timestamp":"2025-09-10T18:58:38Z","instructions":null}\n',
+            "the oldest form",
+            readable=False,
         ),
         "king": Case(b'{"type":"metadata","protocol_version":"1.4"}\n', "another host's", readable=False),
-        "no_meta": Case(work_session(mode).to_bytes().partition(b"\n")[2], "the header is missing", readable=False),
-        "unfinished": Case(work_session(mode).to_bytes()[:200], "the header is not written yet", readable=False),
+        "no_meta": Case(
+            work_session(mode).to_bytes().partition(b"\n")[2], "the header is missing", readable=False
+        ),
+        "unfinished": Case(
+            work_session(mode).to_bytes()[:200], "the header is not written yet", readable=False
+        ),
     }
 
 

@@ -1,5 +1,6 @@
 """The one suite that every adapter passes. A host's test is a factory and a line: ``class TestX(AdapterContract)``."""
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from itertools import pairwise
@@ -218,10 +219,8 @@ class AdapterContract:
 
         @given(st.one_of(st.binary(max_size=300), _json_like().map(lambda raw: raw + b"\n")))
         def begun(data: bytes) -> None:
-            try:
-                adapter.read_header(data)
-            except AdapterError as error:
-                assert error.reason
+            with contextlib.suppress(AdapterError):
+                assert adapter.read_header(data).session_id
 
         begun()
 
@@ -236,13 +235,14 @@ class AdapterContract:
     def _survives(self, adapter: Adapter, data: bytes) -> None:
         try:
             header: Header = adapter.read_header(data)
-        except AdapterError as error:
-            assert error.reason
+        except AdapterError:
             return
         blocks, _ = read(adapter, data)
         lines, reader = read_by_line(adapter, data)
         assert blocks == lines
-        assert sum(reader.tallies.records.values()) + sum(reader.tallies.defects.values()) == data.count(b"\n")
+        assert sum(reader.tallies.records.values()) + sum(reader.tallies.defects.values()) == data.count(
+            b"\n"
+        )
         for record in blocks:
             if isinstance(record, ToolResult):
                 named = [(ref.offset, raw_of(data, ref)) for ref in record.lines]

@@ -1,9 +1,8 @@
 """Codex: the contract, and what is special to it."""
 
+from adapters.codex import CodexAdapter
 from tests.adapters.codex_cases import cases
 from tests.adapters.contract import AdapterContract
-
-from adapters.codex import CodexAdapter
 
 
 class TestCodex(AdapterContract):

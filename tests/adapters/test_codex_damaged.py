@@ -4,7 +4,6 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.adapters.contract import read
 
 from adapters.base import Outcomes, Verdict
 from adapters.errors import DefectKind, UnknownHistoryModeError
@@ -12,11 +11,16 @@ from adapters.lines import LineSplitter
 from adapters.objective import Flag, Objective, Outcome, decide_objective
 from adapters.record import Defect, ToolResult
 from adapters.registry import ADAPTERS
+from tests.adapters.contract import read
 
 CODEX = ADAPTERS["codex"]
 FILE = Path(__file__).resolve().parents[2].parent / "shared/damaged/expected.jsonl"
 EXPECTED = (
-    [row for row in map(json.loads, FILE.read_text(encoding="utf-8").split("\n")[:-1]) if row["provider"] == "codex"]
+    [
+        row
+        for row in map(json.loads, FILE.read_text(encoding="utf-8").split("\n")[:-1])
+        if row["provider"] == "codex"
+    ]
     if FILE.is_file()
     else []
 )
@@ -131,7 +135,9 @@ def test_a_file_with_strange_lines_is_partly_understood(shared: Path, name: str,
 
 def test_the_growing_file_keeps_its_events(shared: Path) -> None:
     """The torn tail of c01 is one whole record in c02; reading on from the cursor gives it once."""
-    before, after = ((shared / "damaged" / n).read_bytes() for n in ("c01_torn_tail.jsonl", "c02_torn_tail_later.jsonl"))
+    before, after = (
+        (shared / "damaged" / n).read_bytes() for n in ("c01_torn_tail.jsonl", "c02_torn_tail_later.jsonl")
+    )
     header = CODEX.read_header(before)
     reader = CODEX.reader(header)
     for line in LineSplitter().feed(before):

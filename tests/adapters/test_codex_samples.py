@@ -5,7 +5,6 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from tests.adapters.contract import read
 
 from adapters.base import Verdict
 from adapters.errors import AdapterError
@@ -13,6 +12,7 @@ from adapters.objective import decide_objective
 from adapters.objective.runners import BY_RUNNER
 from adapters.record import ToolResult
 from adapters.registry import ADAPTERS
+from tests.adapters.contract import read
 
 CODEX = ADAPTERS["codex"]
 SAMPLES = Path(__file__).resolve().parents[2].parent / "shared/samples"
@@ -99,7 +99,11 @@ def test_runner_results_agree_with_the_truth(row: dict, data: bytes) -> None:
     assert wanted <= found.keys() <= truth.keys()
     for offset in wanted:
         one, entry = found[offset], truth[offset]
-        assert (one.runner, one.passed, one.failed or 0) == (entry["runner"], entry["passed"], entry["failed"])
+        assert (one.runner, one.passed, one.failed or 0) == (
+            entry["runner"],
+            entry["passed"],
+            entry["failed"],
+        )
 
 
 @pytest.mark.parametrize("chain", ["chainA", "chainB", "chainM"])
@@ -141,9 +145,18 @@ def test_a_live_session_is_understood(path: Path) -> None:
 @pytest.mark.skipif(not LIVE, reason="../shared is absent")
 def test_live_test_runs_are_found_where_the_scripts_ran_them(shared: Path) -> None:
     """Each driven main session ran pytest once, with one failure of four, and once only printed a summary."""
-    for host in ("codex-0.142.5", "codex-0.149.1", "codex-0.155.1", "codex-0.160.1", "codex-0.166.0", "codex-0.171.0-direct"):
-        first = sorted((shared / "samples/live" / host / "sessions").rglob("*.jsonl"))[0]
+    for host in (
+        "codex-0.142.5",
+        "codex-0.149.1",
+        "codex-0.155.1",
+        "codex-0.160.1",
+        "codex-0.166.0",
+        "codex-0.171.0-direct",
+    ):
+        first = min((shared / "samples/live" / host / "sessions").rglob("*.jsonl"))
         records, _ = read(CODEX, first.read_bytes())
         runs = [o for r in records if isinstance(r, ToolResult) and (o := decide_objective(r)) is not None]
-        assert [(o.runner, o.passed, o.failed, o.outcome.value) for o in runs][:1] == [("pytest", 3, 1, "fail")], host
+        assert [(o.runner, o.passed, o.failed, o.outcome.value) for o in runs][:1] == [
+            ("pytest", 3, 1, "fail")
+        ], host
         assert all(o.passed != 12 for o in runs), host

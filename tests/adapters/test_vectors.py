@@ -5,14 +5,14 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from tests.adapters.codex_cases import Case, cases
-from tests.adapters.contract import read
 
 from adapters.base import Verdict
 from adapters.errors import AdapterError
 from adapters.lines import LineSplitter
 from adapters.record import Defect, HumanStatement, ToolResult, Unknown
 from adapters.registry import ADAPTERS
+from tests.adapters.codex_cases import Case, cases
+from tests.adapters.contract import read
 
 FOLDER = Path(__file__).resolve().parents[2] / "fixtures/transcripts/codex"
 KEYS = {"expect", "comment", "reason", "verdict", "pending_bytes", "prompts", "defect"}
@@ -33,7 +33,13 @@ def expectation(case: Case) -> str:
     lines += [f"pending_bytes = {splitter.pending[1]}", f"prompts = {reader.tallies.prompts}"]
     for defect in (record for record in records if isinstance(record, Defect)):
         line = case.data.count(b"\n", 0, defect.offset) + 1
-        lines += ["", "[[defect]]", f"line = {line}", f"offset = {defect.offset}", f'kind = "{defect.kind.value}"']
+        lines += [
+            "",
+            "[[defect]]",
+            f"line = {line}",
+            f"offset = {defect.offset}",
+            f'kind = "{defect.kind.value}"',
+        ]
     return "\n".join([*lines, ""])
 
 

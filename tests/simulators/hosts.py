@@ -36,9 +36,7 @@ def new_rollout(mode: str = LEGACY, *, seed: int = 0, start_ms: int = CORPUS_STA
 
 def pytest_output(passed: int, failed: int = 0, *, filler: str = "") -> str:
     """Return what ``pytest`` prints at its end, after ``filler`` (whole lines)."""
-    counts = ", ".join(
-        f"{count} {word}" for count, word in ((failed, "failed"), (passed, "passed")) if count
-    )
+    counts = ", ".join(f"{count} {word}" for count, word in ((failed, "failed"), (passed, "passed")) if count)
     line = f" {counts} in 0.52s "
     return f"{filler}{line:=^80}\n"
 
@@ -118,7 +116,12 @@ def with_line(data: bytes, line: int, raw: bytes) -> bytes:
 
 
 def codex_corpus(
-    total_bytes: int, *, reviewed_share: float, seed: int = 0, file_bytes: int = 8 * 1024 * 1024, mode: str = LEGACY
+    total_bytes: int,
+    *,
+    reviewed_share: float,
+    seed: int = 0,
+    file_bytes: int = 8 * 1024 * 1024,
+    mode: str = LEGACY,
 ) -> Iterator[tuple[str, bytes]]:
     """Yield rollouts as path and bytes, together at least ``total_bytes``.
 
@@ -129,7 +132,9 @@ def codex_corpus(
     lines = _output_lines(chance)
     made, number = 0, 0
     while made < total_bytes:
-        rollout = new_rollout(mode, seed=seed * 100_003 + number, start_ms=CORPUS_START_MS + number * 3_600_000)
+        rollout = new_rollout(
+            mode, seed=seed * 100_003 + number, start_ms=CORPUS_START_MS + number * 3_600_000
+        )
         _fill(rollout, min(file_bytes, total_bytes - made), reviewed_share, chance, lines)
         data = rollout.to_bytes()
         yield rollout.relative_path, data
@@ -150,7 +155,9 @@ def _fill(
             if reviewed < reviewed_share * (written + sum(map(len, rollout.lines[counted:]))):
                 failed = chance.choice((0, 0, 1, 3))
                 before = len(rollout.lines)
-                rollout.command("pytest -q tests", pytest_output(100, failed, filler=text), 1 if failed else 0)
+                rollout.command(
+                    "pytest -q tests", pytest_output(100, failed, filler=text), 1 if failed else 0
+                )
                 reviewed += sum(map(len, rollout.lines[before:]))
             else:
                 rollout.command(chance.choice(("rg -n value src", "sed -n 1,200p a.py", "git diff")), text, 0)
@@ -177,7 +184,9 @@ def _output_lines(chance: random.Random) -> list[str]:
         "{n:>6} {a} {b} {a} {b}\n",
     )
     made = [
-        chance.choice(kinds).format(a=chance.choice(_WORDS), b=chance.choice(_WORDS), n=chance.randrange(9999))
+        chance.choice(kinds).format(
+            a=chance.choice(_WORDS), b=chance.choice(_WORDS), n=chance.randrange(9999)
+        )
         for _ in range(4_000)
     ]
     return [line.replace("alpha", "älpha") if chance.random() < 0.01 else line for line in made]

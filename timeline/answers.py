@@ -1,0 +1,239 @@
+"""Answers as data: the one form that ``--json`` prints today and a tool call returns later. Pure.
+
+Schema and field names follow the reference where it has one. Every answer says ``context-only``: it grants no
+permission and starts nothing (T4). Nothing here holds text of a transcript, a path of one, or an offset.
+"""
+
+import hashlib
+import json
+from typing import Any, Final
+
+from sidecars.event import Event
+from sidecars.leaf import Enrollment
+from timeline.clock import format_utc
+from timeline.guard.receipt import Receipt
+from timeline.index import IndexResult
+from timeline.search import Answer, Card, Status
+from timeline.service import SourceStatus
+from timeline.terms import Query
+from timeline.verify import Report
+from timeline.view import EnrolledSource, LogView
+
+AUTHORITY: Final = "context-only"
+SEARCH_SCHEMA: Final = "agentspine.session-timeline-search/v1"
+RECEIPT_SCHEMA: Final = "agentspine.session-timeline-host-receipt/v1"
+ENROLLMENT_SCHEMA: Final = "agentspine.session-timeline-private-enrollment/v1"
+
+Json = dict[str, Any]
+
+
+def search_answer(answer: Answer, view: LogView, *, at_ms: int | None, query: Query | None) -> Json:
+    """A search's answer."""
+    status = str(answer.status)
+    if answer.status is Status.FOUND and any(card.partly_understood for card in answer.cards):
+        status = "partly-understood"
+    found: Json = {
+        "schema": SEARCH_SCHEMA,
+        "status": status,
+        "blocked": answer.status in {Status.STALE, Status.SOURCE_GONE, Status.UNAVAILABLE},
+        "reason": answer.reason,
+        "at": None if at_ms is None else format_utc(at_ms),
+        "queryTerms": [] if query is None else [term.text for term in query.terms],
+        "matched": [] if query is None else [f"{given}→{used}" for given, used in query.corrections],
+        "events": [card_json(card) for card in answer.cards],
+        "more": answer.more,
+        "readDifferently": answer.reread,
+        "hint": answer.hint,
+        **_common(view),
+    }
+    if answer.source is not None:
+        found["sourceDigest"] = source_digest(answer.source)
+        found["sourceProvider"] = answer.source.enrollment.binding.host
+    return found
+
+
+def card_json(card: Card) -> Json:
+    """One evidence card."""
+    event = card.event
+    found: Json = {
+        "id": event.id,
+        "at": None if event.at is None else format_utc(event.at),
+        "kind": "objective-result",
+        "measure": event.kind,
+        "runner": event.runner,
+        "outcome": event.outcome.value,
+        "count": _count(event),
+        "testLabel": event.label,
+        "binding": event.binding,
+        "tool": event.tool,
+        "flags": list(event.flags),
+        "fingerprint": event.fingerprint,
+        "sourceDigest": source_digest(card.source),
+        "sourceProvider": card.source.enrollment.binding.host,
+        "sessionRef": session_ref(card.source.enrollment),
+        "messageRef": event.id,
+        "understanding": "partly-understood" if card.partly_understood else "understood",
+        "trust": "untrusted-session-history",
+        "authority": AUTHORITY,
+    }
+    for name, value in (
+        ("passed", event.passed),
+        ("failed", event.failed),
+        ("errors", event.errors),
+        ("skipped", event.skipped),
+        ("total", event.total),
+        ("packagesOk", event.packages_ok),
+        ("packagesFailed", event.packages_failed),
+        ("exitCode", event.exit_code),
+        ("durationMs", event.duration_ms),
+    ):
+        if value is not None:  # a number that the runner did not print stays absent
+            found[name] = value
+    return found
+
+
+def receipts_answer(receipts: tuple[Receipt, ...], *, every: bool) -> Json:
+    """The pending receipt of a project, as the reference gives it: no binding and no path."""
+    base: Json = {"schema": RECEIPT_SCHEMA, "authority": AUTHORITY}
+    if every:
+        listed = [{"receipt": r.id, "expiresAt": format_utc(r.expires_at)} for r in receipts]
+        return {**base, "status": "pending" if listed else "unavailable", "receipts": listed}
+    if not receipts:
+        return {
+            **base,
+            "status": "unavailable",
+            "receipt": None,
+            "reason": "host-transcript-receipt-unavailable",
+            "expiresAt": None,
+        }
+    only = receipts[0]
+    return {**base, "status": "pending", "receipt": only.id, "expiresAt": format_utc(only.expires_at)}
+
+
+def enrollment_answer(enrollment: Enrollment) -> Json:
+    """A recorded consent."""
+    return {
+        "schema": ENROLLMENT_SCHEMA,
+        "status": "enrolled",
+        "id": enrollment.enrollment_id,
+        "source": enrollment.source.ref,
+        "host": enrollment.binding.host,
+        "mode": enrollment.mode,
+        "bytes": enrollment.source.size,
+        "confirmedAt": format_utc(enrollment.confirmed_at),
+        "expiresAt": format_utc(enrollment.expires_at),
+        "timelineVisibility": "private-verified",
+        "stateBootstrap": {"status": "registered", "reason": None},
+        "authority": AUTHORITY,
+    }
+
+
+def index_answer(result: IndexResult) -> Json:
+    """What indexing one source did."""
+    tallies = result.tallies
+    return {
+        "status": "indexed" if result.complete else "partial",
+        "source": result.source.enrollment.source.ref,
+        "indexedBytes": result.indexed,
+        "size": result.size,
+        "pendingBytes": result.pending,
+        "operations": result.operations,
+        "added": result.added,
+        "events": result.events,
+        "evicted": result.evicted,
+        "understanding": result.understanding,
+        "records": tallies.records,
+        "calls": tallies.calls,
+        "results": tallies.results,
+        "prompts": tallies.prompts,
+        "defects": tallies.defects,
+        "unknown": tallies.unknown,
+        "unknownTypes": list(tallies.unknown_types),
+        "inherited": tallies.inherited,
+        "authority": AUTHORITY,
+    }
+
+
+def refused_source(source: EnrolledSource, reason: str, message: str, hint: str) -> Json:
+    """A source that was not indexed, and why."""
+    return {
+        "status": "refused",
+        "source": source.enrollment.source.ref,
+        "reason": reason,
+        "message": message,
+        "hint": hint,
+        "authority": AUTHORITY,
+    }
+
+
+def source_answer(status: SourceStatus) -> Json:
+    """One enrolled source; the owner sees the path of his own file."""
+    enrollment = status.source.enrollment
+    return {
+        "source": enrollment.source.ref,
+        "enrollment": enrollment.enrollment_id,
+        "host": enrollment.binding.host,
+        "session": enrollment.binding.session,
+        "project": enrollment.binding.project,
+        "path": enrollment.source.path,
+        "state": status.state,
+        "reason": status.reason,
+        "size": enrollment.source.size,
+        "indexedBytes": status.indexed,
+        "events": status.events,
+        "understanding": status.understanding,
+        "confirmedAt": format_utc(enrollment.confirmed_at),
+        "expiresAt": format_utc(enrollment.expires_at),
+    }
+
+
+def report_answer(report: Report) -> Json:
+    """A verification report."""
+    return {
+        "schema": "timeline-verify/v1",
+        "verdict": report.verdict,
+        "level": report.level,
+        "origin": report.origin,
+        "size": report.size,
+        "root": report.root,
+        "simulatedHost": report.simulated_host,
+        "checks": [
+            {"name": c.name, "ok": c.ok, "detail": c.detail, "reason": c.reason, "hint": c.hint}
+            for c in report.checks
+        ],
+        "notChecked": report.not_checked,
+        "authority": AUTHORITY,
+    }
+
+
+def encode(value: Json) -> bytes:
+    """A value as JSON bytes."""
+    return json.dumps(value).encode()
+
+
+def source_digest(source: EnrolledSource) -> str:
+    """The public digest of an enrolled snapshot; it tells nothing of its path."""
+    wire = source.enrollment.source
+    parts = (wire.path, wire.device, wire.inode, str(wire.size), wire.mtime_ns, wire.ctime_ns)
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+def session_ref(enrollment: Enrollment) -> str:
+    """The opaque reference of a session in its scope."""
+    wire = enrollment.binding
+    names = ("host", "user", "tenant", "project", "task", "goal", "portal", "thread", "session")
+    parts = [f"{name}:{getattr(wire, name) or ''}" for name in names]
+    return "session-ref:" + hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
+
+
+def _count(event: Event) -> Json | None:
+    if event.passed is None or not event.total or event.passed > event.total:
+        return None
+    return {"value": event.passed, "total": event.total}
+
+
+def _common(view: LogView) -> Json:
+    found: Json = {"authority": AUTHORITY}
+    if view.policy is not None and view.policy.simulated_host:
+        found["simulatedHost"] = True
+    return found

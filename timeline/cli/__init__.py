@@ -1,0 +1,140 @@
+"""The command line: parses, calls ``timeline.service``, prints, and ends with a documented exit code."""
+
+import os
+import sys
+from collections.abc import Callable
+
+import click
+
+from adapters.errors import AdapterError
+from sidecars.errors import SidecarError
+from timeline import __version__
+from timeline.cli.commands import (
+    demo_command,
+    enroll_command,
+    hook_group,
+    index_command,
+    init_command,
+    receipt_command,
+    revoke_command,
+    search_command,
+    show_command,
+    sources_command,
+    verify_command,
+)
+from timeline.cli.exit import ExitCode, exit_code_of
+from timeline.cli.render import show_error
+from timeline.errors import AccessError, StateMissingError, TimelineError, UsageError
+
+_EPILOG = (
+    "Exit codes: 0 done; 1 not verified or failed; 2 usage; 3 done in part; 10 no state; 11 busy; 12 key missing or "
+    "wrong; 13 denied; 130 interrupted."
+)
+
+
+@click.group(epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, prog_name="timeline")
+def timeline() -> None:
+    """What happened in my coding agents' sessions, and how do we know?
+
+    Signed, redacted evidence from the transcripts that hosts write; every answer is checked again against the bytes.
+
+    \b
+    Examples:
+      timeline init
+      timeline receipt --root .
+      timeline enroll --root . --receipt asthr_... --confirm-local-timeline
+      timeline index
+      timeline search pytest failed
+      timeline verify --deep
+    """
+
+
+for _command in (
+    init_command,
+    hook_group,
+    receipt_command,
+    enroll_command,
+    sources_command,
+    revoke_command,
+    index_command,
+    search_command,
+    show_command,
+    verify_command,
+    demo_command,
+):
+    timeline.add_command(_command)
+
+
+def main() -> None:
+    """Entry point of ``timeline``."""
+    _end(_run("timeline", timeline))
+
+
+def main_receipt() -> None:
+    """Entry point of ``timeline-receipt`` (T9)."""
+    _end(_run_compatible("timeline-receipt", receipt_command))
+
+
+def main_enroll() -> None:
+    """Entry point of ``timeline-enroll`` (T10)."""
+    _end(_run_compatible("timeline-enroll", enroll_command))
+
+
+def main_verify() -> None:
+    """Entry point of ``timeline-verify`` (D8)."""
+    _end(_run("timeline-verify", verify_command))
+
+
+def _run_compatible(program: str, command: click.Command) -> int:
+    """As the reference's programs end: unavailable is 0, misuse is 1."""
+
+    def translate(error: Exception) -> ExitCode:
+        if isinstance(error, UsageError | click.UsageError) or getattr(error, "reason", "") == "confirmation-required":
+            return ExitCode.FAILED
+        if isinstance(error, AccessError | StateMissingError):
+            return ExitCode.DONE
+        return exit_code_of(error)
+
+    return _run(program, command, translate)
+
+
+def _run(
+    program: str, command: click.Command, translate: Callable[[Exception], ExitCode] = exit_code_of
+) -> int:
+    as_json = "--json" in sys.argv[1:]
+    try:
+        result = command.main(prog_name=program, standalone_mode=False)
+    except click.UsageError as error:
+        show_error(program, _Misuse(error), as_json=as_json)
+        return ExitCode.USAGE if translate is exit_code_of else translate(error)
+    except (TimelineError, SidecarError, AdapterError) as error:
+        show_error(program, error, as_json=as_json)
+        return translate(error)
+    except (KeyboardInterrupt, click.Abort):
+        click.echo(f"{program}: interrupted; what was committed stays", err=True)
+        return ExitCode.INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output went away; let nothing else complain about it at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return ExitCode.DONE
+    return int(result) if isinstance(result, int) else ExitCode.DONE
+
+
+class _Misuse:
+    """A usage error of the argument parser in the shape of our own errors."""
+
+    reason = "usage"
+
+    def __init__(self, error: click.UsageError) -> None:
+        message = error.format_message()
+        self._message = message[:1].lower() + message[1:].rstrip(".")
+        command = error.ctx.command_path if error.ctx is not None else "timeline"
+        self.hint = f"run `{command} --help`"
+
+    def __str__(self) -> str:  # type: ignore[explicit-override]  # typing.override needs Python 3.12
+        return self._message
+
+
+def _end(code: int) -> None:
+    sys.exit(int(code))

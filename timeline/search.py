@@ -1,0 +1,381 @@
+"""Bounded search: an exact UTC window or two terms, at most one transcript opened, at most eight cards (T20 to T24).
+
+Ranking uses the accounted rows only. For each card the sidecar line is read and checked against the signed sidecar,
+then the transcript's exact lines are read again, their digests compared, and the adapter derives the event anew: it
+must be equal to the stored one. A miss is a miss: nothing is widened, retried or opened besides.
+"""
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from adapters.base import HEADER_BYTES, Adapter, Header
+from adapters.errors import AdapterError
+from adapters.registry import ADAPTERS
+from sidecars.digest import Digest
+from sidecars.errors import DigestMismatchError, SidecarError, StoreMissingError
+from sidecars.event import Event, parse_event
+from sidecars.merkle import leaf_hash
+from timeline.account import check_accounted
+from timeline.errors import LimitError, SourceError, TranscriptChangedError, TranscriptMissingError
+from timeline.events import derive_again
+from timeline.guard.enrollment import snapshot_of
+from timeline.limits import CARDS_MAX, WINDOW_SECONDS_MAX
+from timeline.source import OpenSource, open_source
+from timeline.state import State, VerifiedSidecar
+from timeline.store import EventRow
+from timeline.terms import Query
+from timeline.view import EnrolledSource
+
+_HASH_BYTES = 32
+
+
+class Status(StrEnum):
+    """What an answer says of the question (DESIGN 10)."""
+
+    FOUND = "found"
+    NOT_FOUND = "not-found"
+    INDEX_UNVERIFIED = "index-unverified"
+    STALE = "stale"
+    SOURCE_GONE = "source-gone"
+    UNAVAILABLE = "unavailable"
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """An exact time and the half-width around it, in milliseconds; 0 means that millisecond only."""
+
+    at_ms: int
+    half_ms: int
+
+    def __post_init__(self) -> None:
+        """Refuse a broad scan.
+
+        Raises:
+            LimitError: wider than the bound.
+        """
+        if not 0 <= self.half_ms <= WINDOW_SECONDS_MAX * 1000:
+            message = f"the window must be 0 to {WINDOW_SECONDS_MAX} seconds"
+            raise LimitError(message)
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One verified event of one source: everything in it was re-derived from the transcript's bytes."""
+
+    event: Event
+    source: EnrolledSource
+    partly_understood: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a search found, and how sure a miss is.
+
+    ``more`` says that the opened source holds more matches than cards are given. ``reread`` counts cards that were
+    dropped because the program reads their lines differently now.
+    """
+
+    status: Status
+    reason: str | None = None
+    cards: tuple[Card, ...] = ()
+    source: EnrolledSource | None = None
+    more: bool = False
+    reread: int = 0
+    hint: str = ""
+
+
+def search(
+    state: State, sources: Sequence[EnrolledSource], *, window: Window | None, query: Query | None
+) -> Answer:
+    """Search the given sources, which the caller has found to be consented to and in scope.
+
+    Raises:
+        StateError, SidecarError: the state is not to be believed.
+    """
+    for source in sources:
+        check_accounted(state, source)
+    allowed = {source.index: source for source in sources}
+    found = _rank(state, allowed, window, query)
+    if found is None:
+        return _miss(state, sources)
+    source, rows = found
+    return _answer(state, source, rows[:CARDS_MAX], more=len(rows) > CARDS_MAX)
+
+
+def find_event(state: State, sources: Sequence[EnrolledSource], event_id: str, id64: int) -> Answer:
+    """The one event with this id, verified like any card.
+
+    Raises:
+        StateError, SidecarError: the state is not to be believed.
+    """
+    for source in sources:
+        check_accounted(state, source)
+    allowed = {source.index: source for source in sources}
+    for row in state.store.events("WHERE id64 = ?", (id64,)):
+        holder = allowed.get(row.source)
+        if holder is not None and _stored_event(state, holder, row).id == event_id:
+            return _answer(state, holder, [row], more=False)
+    return Answer(Status.NOT_FOUND)
+
+
+# -- ranking ---------------------------------------------------------------------------------------------------
+
+
+def _rank(
+    state: State, allowed: dict[int, EnrolledSource], window: Window | None, query: Query | None
+) -> tuple[EnrolledSource, list[EventRow]] | None:
+    """The one source to open and its matching rows, best first, one more than there may be cards."""
+    candidates = _by_time(state, window) if window is not None else _by_terms(state, query)
+    seen: set[int] = set()
+    for index in candidates:
+        source = allowed.get(index)
+        if source is None or index in seen:
+            continue
+        seen.add(index)
+        rows = list(_rows_in(state, index, window, query))
+        if rows:
+            return source, rows
+    return None
+
+
+def _by_time(state: State, window: Window | None) -> Iterator[int]:
+    """Sources by the distance of their nearest event, the later one first where two are equally near."""
+    if window is None:
+        return
+    low, high = window.at_ms - window.half_ms, window.at_ms + window.half_ms
+    after = state.store.query(
+        "SELECT at, source FROM event INDEXED BY event_by_time WHERE at BETWEEN ? AND ? ORDER BY at, source",
+        (window.at_ms, high),
+    )
+    before = state.store.query(
+        "SELECT at, source FROM event INDEXED BY event_by_time WHERE at BETWEEN ? AND ? "
+        "ORDER BY at DESC, source DESC",
+        (low, window.at_ms - 1),
+    )
+    for _, source in _merge_nearest(window.at_ms, after, before):
+        yield source
+
+
+def _merge_nearest(
+    at_ms: int, after: Iterator[tuple[object, ...]], before: Iterator[tuple[object, ...]]
+) -> Iterator[tuple[int, int]]:
+    """Merge two streams of (time, source), each going away from ``at_ms``, by distance."""
+    later, earlier = next(after, None), next(before, None)
+    while later is not None or earlier is not None:
+        ahead = None if later is None else _integer(later[0]) - at_ms
+        behind = None if earlier is None else at_ms - _integer(earlier[0])
+        if earlier is None or (ahead is not None and behind is not None and ahead <= behind):
+            assert later is not None  # noqa: S101  (the loop's condition; for the type checker)
+            yield _integer(later[0]), _integer(later[1])
+            later = next(after, None)
+        else:
+            yield _integer(earlier[0]), _integer(earlier[1])
+            earlier = next(before, None)
+
+
+def _by_terms(state: State, query: Query | None) -> Iterator[int]:
+    """Sources that hold both terms, the one whose newest match is latest first."""
+    if query is None:
+        return
+    bits = sorted({term.bit for term in query.terms if term.bit is not None})
+    if bits:
+        pairs = state.store.query(
+            "SELECT source FROM pair WHERE a = ? AND b = ? ORDER BY newest DESC, source DESC", (bits[0], bits[-1])
+        )
+        found: Iterable[int] = (_integer(row[0]) for row in pairs)
+        numbers = query.numbers
+    else:
+        first, *numbers_left = query.numbers
+        rows = state.store.query("SELECT source FROM number WHERE value = ? ORDER BY source DESC", (first,))
+        found, numbers = (_integer(row[0]) for row in rows), tuple(numbers_left)
+    for source in found:
+        if all(_has_number(state, source, number) for number in numbers):
+            yield source
+
+
+def _has_number(state: State, source: int, number: int) -> bool:
+    rows = state.store.query("SELECT 1 FROM number WHERE value = ? AND source = ?", (number, source))
+    return next(rows, None) is not None
+
+
+def _rows_in(state: State, source: int, window: Window | None, query: Query | None) -> Iterator[EventRow]:
+    """At most nine matching rows of a source: nearest in time, or newest by position."""
+    limit = CARDS_MAX + 1
+    if window is not None:
+        low, high = window.at_ms - window.half_ms, window.at_ms + window.half_ms
+        condition = "WHERE source = ? AND at BETWEEN ? AND ? ORDER BY at {0}, pos {0}"
+        after = state.store.events(condition.format("ASC") + _limit(query, limit), (source, window.at_ms, high))
+        before = state.store.events(
+            condition.format("DESC") + _limit(query, limit), (source, low, window.at_ms - 1)
+        )
+        near = sorted(
+            (row for row in (*after, *before) if _matches(row, query)),
+            key=lambda row: (abs(_integer(row.at) - window.at_ms), -_integer(row.at), row.pos),
+        )
+        yield from near[:limit]
+        return
+    if query is None:
+        return
+    condition, values = "WHERE source = ? AND mask & ? = ?", [source, query.mask, query.mask]
+    for number in query.numbers:
+        condition += " AND ? IN (label, passed, failed, total)"
+        values.append(number)
+    yield from state.store.events(f"{condition} ORDER BY pos DESC LIMIT {limit}", values)
+
+
+def _limit(query: Query | None, limit: int) -> str:
+    """Time alone needs only the nearest rows; with terms as well, every row of the window is looked at."""
+    return f" LIMIT {limit}" if query is None else ""
+
+
+def _matches(row: EventRow, query: Query | None) -> bool:
+    if query is None:
+        return True
+    known = (row.label, row.passed, row.failed, row.total)
+    return row.mask & query.mask == query.mask and all(number in known for number in query.numbers)
+
+
+def _integer(value: object) -> int:
+    if not isinstance(value, int):
+        raise RuntimeError(type(value))  # STRICT columns hold nothing else
+    return value
+
+
+# -- misses ----------------------------------------------------------------------------------------------------
+
+
+def _miss(state: State, sources: Sequence[EnrolledSource]) -> Answer:
+    """``not-found`` only where every event of every source asked is accounted for (X14)."""
+    for source in sources:
+        if not source.entries:
+            return Answer(Status.INDEX_UNVERIFIED, "source-not-indexed", hint="run `timeline index`")
+        header = state.sidecar(source.entries[-1]).header
+        if header.end < source.enrollment.source.size:
+            return Answer(Status.INDEX_UNVERIFIED, "source-partly-indexed", hint="run `timeline index` to its end")
+        if header.evicted:
+            return Answer(
+                Status.INDEX_UNVERIFIED,
+                "events-evicted",
+                hint="older events of a source were given up at the bound of 4,096; they may match",
+            )
+    return Answer(Status.NOT_FOUND)
+
+
+# -- verification ----------------------------------------------------------------------------------------------
+
+
+def _answer(state: State, source: EnrolledSource, rows: Sequence[EventRow], *, more: bool) -> Answer:
+    """Open the one source and verify each row's event against its bytes."""
+    adapter = ADAPTERS[source.enrollment.binding.host]
+    cards, reread = [], 0
+    header_now = state.sidecar(source.entries[-1]).header
+    partly = (
+        header_now.understanding != "understood" or header_now.end < source.enrollment.source.size
+    )
+    try:
+        with open_source(snapshot_of(source.enrollment)) as opened:
+            header = read_header(adapter, opened)
+            for row in rows:
+                event = _stored_event(state, source, row)
+                if verify_event(state, source, adapter, header, opened, event):
+                    cards.append(Card(event, source, partly))
+                else:
+                    reread += 1
+    except TranscriptMissingError as error:
+        return Answer(Status.SOURCE_GONE, error.reason, source=source, hint=error.hint)
+    except SourceError as error:
+        return Answer(Status.STALE, error.reason, source=source, hint=error.hint)
+    except AdapterError as error:
+        return Answer(Status.STALE, error.reason, source=source, hint=error.hint or "")
+    status = Status.FOUND if cards else Status.UNAVAILABLE
+    reason = None if cards else "event-read-differently"
+    return Answer(status, reason, tuple(cards), source, more, reread)
+
+
+def read_header(adapter: Adapter, opened: OpenSource) -> Header:
+    """The header of an open transcript.
+
+    Raises:
+        AdapterError, SourceError: it has none that is read.
+    """
+    return adapter.read_header(opened.read(0, min(HEADER_BYTES, opened.snapshot.size)))
+
+
+def verify_event(
+    state: State,
+    source: EnrolledSource,
+    adapter: Adapter,
+    header: Header,
+    opened: OpenSource,
+    event: Event,
+) -> bool:
+    """Read an event's exact lines again; true if they still tell the same event.
+
+    Raises:
+        TranscriptChangedError: a line's bytes are not those that were indexed.
+        SourceError: the file cannot be read.
+    """
+    lines = []
+    for line in event.lines:
+        content = opened.read(line.offset, line.length)
+        if str(Digest(hashlib.sha256(content).digest())) != line.sha256:
+            message = f"{opened.snapshot.path}: the line at byte {line.offset} is not the one that was indexed"
+            raise TranscriptChangedError(message)
+        lines.append((line.offset, content))
+    again = derive_again(
+        adapter,
+        header,
+        lines,
+        source_ref=source.enrollment.source.ref,
+        fingerprint_key=state.keystore.fingerprint_key,
+    )
+    return again == event
+
+
+def _stored_event(state: State, source: EnrolledSource, row: EventRow) -> Event:
+    """The event that a row points to, read from its sidecar file and checked against the signed root.
+
+    Raises:
+        SidecarError: the bytes are not those of the sidecar.
+    """
+    entry = source.entries[row.segment]
+    verified = state.sidecar(entry)
+    line = _read_range(state, verified, row)
+    place = next(
+        (n for n, r in _ranges_at(verified, row.start - verified.payload_offset) if r == row.length), None
+    )
+    if place is None:
+        raise DigestMismatchError("a row must point to an event of its sidecar")
+    if leaf_hash(line) != verified.leaf_hashes[place * _HASH_BYTES : (place + 1) * _HASH_BYTES]:
+        raise DigestMismatchError("an event line must be the one that its sidecar's root covers")
+    return parse_event(line)
+
+
+def _ranges_at(verified: VerifiedSidecar, offset: int) -> Iterator[tuple[int, int]]:
+    """Number and length of the event that begins at a byte of the payload, if one does."""
+    low, high = 0, len(verified.ranges)
+    while low < high:
+        middle = (low + high) // 2
+        if verified.ranges[middle].offset < offset:
+            low = middle + 1
+        else:
+            high = middle
+    if low < len(verified.ranges) and verified.ranges[low].offset == offset:
+        yield low, verified.ranges[low].length
+
+
+def _read_range(state: State, verified: VerifiedSidecar, row: EventRow) -> bytes:
+    path = state.locations.sidecars / f"sha256-{verified.digest.hex()}"
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        try:
+            return os.pread(descriptor, row.length, row.start)
+        finally:
+            os.close(descriptor)
+    except FileNotFoundError as error:
+        raise StoreMissingError("a sidecar file is missing") from error
+    except OSError as error:
+        raise SidecarError("a sidecar file cannot be read") from error
