@@ -4,9 +4,11 @@ from adapters.codex import CodexAdapter
 from tests.adapters.codex_cases import cases
 from tests.adapters.contract import AdapterContract
 
+READABLE = {name: case.data for name, case in cases().items() if case.readable}
+
 
 class TestCodex(AdapterContract):
     """The contract on every case that can be read."""
 
     adapter = CodexAdapter()
-    transcripts = {name: case.data for name, case in cases().items() if case.readable}  # noqa: RUF012
+    transcripts = READABLE

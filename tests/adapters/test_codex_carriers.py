@@ -74,7 +74,7 @@ def test_a_header_states_a_code_by_its_rule_only(pieces: list[str]) -> None:
 @pytest.mark.parametrize(
     ("output", "code", "status"),
     [
-        ("Chunk ID: x\nWall time: 1.0 seconds\nProcess exited with code 0\nOriginal token count: 1\nOutput:\n", 0, "completed"),
+        ("".join(USUAL).replace("code 7", "code 0") + "Output:\n", 0, "completed"),
         ("Wall time: 1 seconds\nProcess exited with code 101\nOutput:\n", 101, "failed"),
         ("Process exited with code -9\nOutput:\n", -9, "failed"),
         ("Exit code: 1\nWall time: 0.1 seconds\nTotal output lines: 4\nOutput:\nx", 1, "failed"),
