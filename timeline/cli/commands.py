@@ -1,6 +1,7 @@
 """The commands. Each parses its arguments, calls one use case, and hands the answer to ``render``."""
 
 import os
+import queue
 import sys
 from pathlib import Path
 from typing import Any
@@ -146,17 +147,35 @@ def enroll_command(root: str, receipt_id: str, *, confirmed: bool, as_json: bool
 
 @click.command("sources", epilog=_EPILOG)
 @click.option("--root", default=None, metavar="FOLDER", help="Only this project.  [default: every project]")
+@click.option("--watch", is_flag=True, help="Stay, and name each source whose transcript is touched, until Ctrl-C.")
 @as_json_option
-def sources_command(root: str | None, *, as_json: bool) -> None:
+def sources_command(root: str | None, *, watch: bool, as_json: bool) -> None:
     """List enrolled sources and what became of their transcripts.
 
     \b
-    Example:
+    Examples:
       timeline sources --root .
+      timeline sources --watch
     """
     found = [answers.source_answer(status) for status in service.list_sources(_session(), root)]
     lines = [line for source in found for line in source_lines(source)]
     show(found, as_json=as_json, lines=lines or ["nothing is enrolled"])
+    if watch:
+        _watch({source["path"]: source["source"] for source in found if source["state"] == "current"})
+
+
+def _watch(refs: dict[str, str]) -> None:
+    """Name touched sources until interrupted. Only marks: nothing is read or renewed."""
+    # Imported here: no other command needs it.
+    from timeline.watch import watch_transcripts
+
+    touched: queue.SimpleQueue[str] = queue.SimpleQueue()
+    with watch_transcripts(refs, touched.put):
+        while refs:
+            path = touched.get()
+            ref = refs.pop(path, None)
+            if ref is not None:
+                click.echo(f"{ref}: touched; its snapshot needs a new receipt and consent")
 
 
 @click.command("revoke", epilog=_EPILOG)
