@@ -6,8 +6,8 @@ lists; asking for the owner's presence comes with the daemon, and is said to be 
 
 import os
 import pwd
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -348,12 +348,15 @@ def head_of(session: Session) -> SignedCheckpoint:
 # -- inside ----------------------------------------------------------------------------------------------------
 
 
-def _open_repaired(session: Session) -> "AbstractContextManager[State]":
+@contextmanager
+def _open_repaired(session: Session) -> Iterator[State]:
     """A state for reading; where a repair is due, under the lock with the repair taken."""
     with open_state(session.locations, session.ports) as state:
-        consistent = state.consistent
-    opener = open_state if consistent else open_for_writing
-    return opener(session.locations, session.ports)
+        if state.consistent:
+            yield state
+            return
+    with open_for_writing(session.locations, session.ports) as state:
+        yield state
 
 
 def _asked(state: State, session: Session, root: str, source_ref: str | None) -> Sequence[EnrolledSource]:
