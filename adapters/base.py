@@ -15,7 +15,6 @@ Later, for one stored result: ``adapter.derive(header, lines)`` with exactly the
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final, Protocol
 
@@ -36,8 +35,7 @@ ID_CHARS: Final = 128
 """Longest identifier that is kept, in characters; real ones have at most 41."""
 
 
-@dataclass(frozen=True, slots=True)
-class HistoryBase:
+class HistoryBase(msgspec.Struct, frozen=True):
     """Where the inherited beginning of a session lies: in another thread's file, up to there."""
 
     thread_id: str
@@ -45,8 +43,7 @@ class HistoryBase:
     end_offset: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
+class Header(msgspec.Struct, frozen=True):
     """What the beginning of a file says about it. In memory only: ``cwd`` is a path of the user.
 
     ``length`` counts the bytes of the header line without its ``0x0A``. ``own_from_ordinal`` is the first ordinal
@@ -109,8 +106,7 @@ class Verdict(StrEnum):
     NOT = "not-understood"
 
 
-@dataclass(frozen=True, slots=True)
-class Understanding:
+class Understanding(msgspec.Struct, frozen=True):
     """The verdict on a whole file, with every reason in kebab case, in the order of weight.
 
     Reasons of ``PARTLY`` begin with ``unknown-type:`` (which an owner can accept by name) or ``defect:``.

@@ -4,8 +4,9 @@ Raw text lives here and only here, in memory. What is stored is an ``Event`` of 
 different type on purpose: if raw and redacted shared a type, one day raw text would be stored (ADR 0003).
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 from adapters.errors import DefectKind
 
@@ -44,8 +45,7 @@ class CallStatus(StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class LineRef:
+class LineRef(msgspec.Struct, frozen=True):
     """One exact line: where it is and what its bytes are.
 
     ``offset`` and ``length`` count bytes; ``length`` excludes the ``0x0A`` and includes a ``0x0D`` before it.
@@ -58,8 +58,7 @@ class LineRef:
     sha256: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class OutputText:
+class OutputText(msgspec.Struct, frozen=True):
     """The bounded part of a tool's output that may be looked at: its beginning and its end.
 
     ``tail`` has at most ``adapters.decode.OUTPUT_WINDOW`` characters and ``head`` at most ``HEAD_WINDOW``, both of
@@ -73,8 +72,7 @@ class OutputText:
     truncated: bool
 
 
-@dataclass(frozen=True, slots=True)
-class ToolResult:
+class ToolResult(msgspec.Struct, frozen=True):
     """One finished (or abandoned) tool call, joined from the lines that tell about it. Raw, in memory only.
 
     ``at_ms`` is UTC milliseconds since the epoch of the line that ended the call, ``None`` where that line
@@ -96,8 +94,7 @@ class ToolResult:
     output: OutputText
 
 
-@dataclass(frozen=True, slots=True)
-class HumanStatement:
+class HumanStatement(msgspec.Struct, frozen=True):
     """Something the person typed, at this line. The text is neither read nor kept here."""
 
     offset: int
@@ -106,8 +103,7 @@ class HumanStatement:
     inherited: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Defect:
+class Defect(msgspec.Struct, frozen=True):
     """A line that was not understood: where it is and which rule it broke, never what it said."""
 
     offset: int
@@ -115,8 +111,7 @@ class Defect:
     kind: DefectKind
 
 
-@dataclass(frozen=True, slots=True)
-class Unknown:
+class Unknown(msgspec.Struct, frozen=True):
     """A well-formed record of a type that was never reviewed; makes the source ``partly-understood``."""
 
     offset: int
@@ -124,8 +119,7 @@ class Unknown:
     type: str
 
 
-@dataclass(frozen=True, slots=True)
-class Ignored:
+class Ignored(msgspec.Struct, frozen=True):
     """A reviewed record that carries no evidence."""
 
     offset: int

@@ -5,8 +5,9 @@ believed; ``open_checkpoint`` verifies one, and only ``trust`` decides whether i
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from sidecars.digest import Digest
 from sidecars.encoding import from_base64, parse_decimal, to_base64
@@ -18,8 +19,7 @@ from sidecars.note import open_note, sign_note
 _LINES: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Checkpoint:
+class Checkpoint(msgspec.Struct, frozen=True):
     """The state of a log at one size.
 
     Raises:
@@ -40,8 +40,7 @@ class Checkpoint:
             raise MalformedError("the empty tree must have the empty root")
 
 
-@dataclass(frozen=True, slots=True)
-class SignedCheckpoint:
+class SignedCheckpoint(msgspec.Struct, frozen=True):
     """A verified checkpoint, who signed it, and the exact note."""
 
     checkpoint: Checkpoint

@@ -9,8 +9,9 @@ There is no choice of algorithm.
 import hashlib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
+
+import msgspec
 
 from sidecars.encoding import from_base64, from_hex, to_base64
 from sidecars.errors import BadSignatureError, MalformedError, UnsupportedVersionError
@@ -34,8 +35,7 @@ _BREAKS_A_NAME = re.compile(r"[\s+\x00-\x1f]")
 """Unicode white space, the border between name and id, and control characters."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class KeyRef:
+class KeyRef(msgspec.Struct, frozen=True, order=True):
     """Which key a signature claims to be by: the name and the four bytes of its id; text is ``name+hex``."""
 
     name: str
@@ -81,8 +81,7 @@ def compute_key_id(name: str, public_key: bytes) -> bytes:
     return hashlib.sha256(name.encode() + b"\n" + ED25519_TYPE + public_key).digest()[:KEY_ID_BYTES]
 
 
-@dataclass(frozen=True, slots=True)
-class Verifier:
+class Verifier(msgspec.Struct, frozen=True):
     """A public key with its name.
 
     Raises:
@@ -91,14 +90,17 @@ class Verifier:
 
     name: str
     public_key: bytes
-    key_id: bytes = field(init=False)
 
     def __post_init__(self) -> None:
-        """Check both and derive the id."""
+        """Check both."""
         check_key_name(self.name)
         if len(self.public_key) != PUBLIC_KEY_BYTES:
             raise MalformedError("an Ed25519 public key must be 32 bytes")
-        object.__setattr__(self, "key_id", compute_key_id(self.name, self.public_key))
+
+    @property
+    def key_id(self) -> bytes:
+        """The four bytes that signatures by this key carry."""
+        return compute_key_id(self.name, self.public_key)
 
     @property
     def ref(self) -> KeyRef:

@@ -9,8 +9,9 @@ Text that was not opened by ``open_note`` must not be used.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from sidecars.encoding import from_base64, to_base64
 from sidecars.errors import MalformedError, NonCanonicalError, UnknownKeyError
@@ -25,8 +26,7 @@ SIGNATURES_MAX: Final = 32
 _DASH: Final = "\u2014 "
 
 
-@dataclass(frozen=True, slots=True)
-class NoteSignature:
+class NoteSignature(msgspec.Struct, frozen=True):
     """One signature line: the key it names and the signature's bytes, of any type and length."""
 
     key: KeyRef
@@ -37,16 +37,14 @@ class NoteSignature:
         return f"{_DASH}{self.key.name} {to_base64(self.key.key_id + self.signature)}"
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(msgspec.Struct, frozen=True):
     """A parsed note. Parsed is not verified."""
 
     text: str
     signatures: tuple[NoteSignature, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class OpenedNote:
+class OpenedNote(msgspec.Struct, frozen=True):
     """A note that at least one known key signed; ``keys`` are the known keys whose signatures are good."""
 
     text: str

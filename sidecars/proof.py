@@ -8,8 +8,9 @@ It does not show that the checkpoint is the newest one.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from sidecars.checkpoint import SignedCheckpoint, open_checkpoint, parse_checkpoint
 from sidecars.encoding import from_base64, parse_decimal, to_base64
@@ -27,8 +28,7 @@ PROOF_BYTES_MAX: Final = EXTRA_BYTES_MAX * 4 // 3 + NOTE_BYTES_MAX + 8 * 1024
 _FAMILY: Final = "c2sp.org/tlog-proof@"
 
 
-@dataclass(frozen=True, slots=True)
-class TlogProof:
+class TlogProof(msgspec.Struct, frozen=True):
     """A parsed proof. ``hashes`` run from the leaf's sibling upwards; ``checkpoint`` is the exact note."""
 
     index: int

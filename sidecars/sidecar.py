@@ -10,7 +10,6 @@ adapter's cursor, which is bounded and has no spaces.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Annotated, Final, Literal
 
 import msgspec
@@ -106,16 +105,14 @@ class SidecarHeader(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     cursor: Cursor = ""
 
 
-@dataclass(frozen=True, slots=True)
-class EventRange:
+class EventRange(msgspec.Struct, frozen=True):
     """Where an event line stands in the payload, without its newline."""
 
     offset: int
     length: int
 
 
-@dataclass(frozen=True, slots=True)
-class Sidecar:
+class Sidecar(msgspec.Struct, frozen=True):
     """A parsed sidecar whose count and root were recomputed.
 
     ``events``, ``ranges`` and ``leaf_hashes`` have equal length and order.

@@ -12,9 +12,10 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Protocol
+
+import msgspec
 
 from sidecars.digest import Digest
 from sidecars.encoding import from_hex
@@ -115,8 +116,7 @@ class SystemCalls:
         return os.listdir(folder)
 
 
-@dataclass(frozen=True, slots=True)
-class Listing:
+class Listing(msgspec.Struct, frozen=True):
     """What lies in the folder: digests by their file names (not checked), and names that are not ours."""
 
     digests: frozenset[Digest]

@@ -9,8 +9,9 @@ frozen. Both need someone outside who remembers (a witness).
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from enum import Enum, auto
+
+import msgspec
 
 from sidecars.checkpoint import SignedCheckpoint, open_checkpoint
 from sidecars.digest import Digest
@@ -30,11 +31,10 @@ from sidecars.leaf import KeyEpoch, Leaf, Policy, leaf_hash, open_leaf
 from sidecars.merkle import Frontier
 
 
-@dataclass(frozen=True, slots=True)
-class Belief:
+class Belief(msgspec.Struct, frozen=True):
     """What the leaves up to one size establish: the tree, the rules in force and the log key in force."""
 
-    frontier: Frontier = field(default_factory=Frontier)
+    frontier: Frontier = msgspec.field(default_factory=Frontier)
     policy: Policy | None = None
     epoch: int | None = None
     log_key: Verifier | None = None
@@ -50,24 +50,21 @@ class Belief:
         return Digest(self.frontier.root())
 
 
-@dataclass(frozen=True, slots=True)
-class Consistent:
+class Consistent(msgspec.Struct, frozen=True):
     """State, head and anchor agree."""
 
     belief: Belief
     head: SignedCheckpoint
 
 
-@dataclass(frozen=True, slots=True)
-class HeadRepairable:
+class HeadRepairable(msgspec.Struct, frozen=True):
     """The state is one complete, linked, signed batch ahead: sign a head for ``belief``, then move the anchor."""
 
     belief: Belief
     head: SignedCheckpoint
 
 
-@dataclass(frozen=True, slots=True)
-class AnchorRepairable:
+class AnchorRepairable(msgspec.Struct, frozen=True):
     """State and head agree and the anchor is one batch behind: move it to ``head``."""
 
     belief: Belief

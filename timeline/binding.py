@@ -5,8 +5,9 @@ tool argument (T8). A field that is missing, partial or of another form makes no
 """
 
 import re
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from timeline.errors import ScopeError
 
@@ -17,16 +18,14 @@ _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9:_.@/-]{0,127}", re.ASCII)
 _PROJECT_CHARACTERS_MAX = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class Route:
+class Route(msgspec.Struct, frozen=True):
     """The portal and thread of a session; both or neither."""
 
     portal: str
     thread: str
 
 
-@dataclass(frozen=True, slots=True)
-class Binding:
+class Binding(msgspec.Struct, frozen=True):
     """What a receipt, an enrollment and everything recalled under it are bound to (T7).
 
     ``project`` is the canonical path of the project root. Two bindings cover the same things only when all

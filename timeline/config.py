@@ -5,8 +5,9 @@ is consented to is in the log.
 """
 
 import tomllib
-from dataclasses import dataclass, field
 from pathlib import Path
+
+import msgspec
 
 from timeline.binding import Binding, Route
 from timeline.errors import ConfigError, StateIncompleteError, UnsafeFileError
@@ -17,8 +18,7 @@ _TOP = {"version", "scope", "recall_seconds", "project"}
 _SCOPE = {"tenant", "user", "task", "goal"}
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
+class Scope(msgspec.Struct, frozen=True):
     """The scope fields that hosts do not give."""
 
     tenant: str
@@ -27,13 +27,12 @@ class Scope:
     goal: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Config:
+class Config(msgspec.Struct, frozen=True):
     """The configuration as it is in force."""
 
     scope: Scope
     recall_seconds: int = RECALL_SECONDS_DEFAULT
-    projects: dict[str, Scope] = field(default_factory=dict)
+    projects: dict[str, Scope] = msgspec.field(default_factory=dict)
 
     def bind(self, *, host: str, session: str, project: str, route: Route | None = None) -> Binding:
         """The binding of one session of one project.

@@ -11,9 +11,10 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+
+import msgspec
 
 from timeline import answers, service
 from timeline.clock import SystemClock, format_utc
@@ -42,8 +43,7 @@ def test_zero():
 """
 
 
-@dataclass(frozen=True, slots=True)
-class _Stage:
+class _Stage(msgspec.Struct, frozen=True):
     """Where the story plays."""
 
     session: service.Session

@@ -9,8 +9,9 @@ import errno
 import os
 import stat
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from timeline.errors import StateIncompleteError, StateUnwritableError, UnsafeFileError
 
@@ -19,8 +20,7 @@ _DIRECTORY_MODE = 0o700
 _TEMPORARY_SUFFIX = ".tmp"
 
 
-@dataclass(frozen=True, slots=True)
-class DirectoryIdentity:
+class DirectoryIdentity(msgspec.Struct, frozen=True):
     """Which folder this is, to notice that another was put in its place."""
 
     path: Path

@@ -10,7 +10,6 @@ import gc
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import msgspec
 
@@ -39,8 +38,7 @@ Progress = Callable[[int, int], None]
 _NONCE_BYTES = 16
 
 
-@dataclass(frozen=True, slots=True)
-class IndexResult:
+class IndexResult(msgspec.Struct, frozen=True):
     """What indexing did. ``pending`` are the bytes of an unfinished last line."""
 
     source: EnrolledSource
@@ -60,8 +58,7 @@ class IndexResult:
         return self.indexed >= self.size
 
 
-@dataclass(slots=True)
-class _Progressing:
+class _Progressing(msgspec.Struct):
     """What an indexing run knows between two operations."""
 
     position: int
@@ -75,8 +72,7 @@ class _Progressing:
     pending: int = 0
 
 
-@dataclass(slots=True)
-class _Span:
+class _Span(msgspec.Struct):
     """What one operation read."""
 
     start: int

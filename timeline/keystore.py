@@ -6,9 +6,10 @@ at each opening, so that a damaged or foreign key is a refusal and not a new ide
 """
 
 import hashlib
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 from sidecars.encoding import from_base64, to_base64
 from sidecars.errors import SidecarError
@@ -26,8 +27,7 @@ _ORIGIN_BYTES: Final = 16
 """128 random bits: origins of different machines never meet, and say nothing about them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Pins:
+class Pins(msgspec.Struct, frozen=True):
     """What is pinned: the log's origin, both public keys, and the commitment to the fingerprint key."""
 
     origin: str
@@ -36,8 +36,7 @@ class Pins:
     fingerprint: str
 
 
-@dataclass(frozen=True, slots=True, repr=False)
-class Keystore:
+class Keystore(msgspec.Struct, frozen=True):
     """The pins and the private keys that fit them. Its representation shows no key."""
 
     pins: Pins

@@ -5,8 +5,9 @@ State and trust lie in different trees, so that restoring one does not restore t
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from timeline.errors import ConfigError
 
@@ -18,8 +19,7 @@ _VARIABLES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Locations:
+class Locations(msgspec.Struct, frozen=True):
     """The four folders of one timeline."""
 
     state: Path

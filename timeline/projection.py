@@ -7,7 +7,8 @@ compared with its sidecars before they are used.
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from sidecars.event import Event
 from sidecars.sidecar import EventRange
@@ -21,8 +22,7 @@ PairRow = tuple[int, int, int, int, int]
 """Two terms (``a`` ≤ ``b``), newest position, source, number of events."""
 
 
-@dataclass(frozen=True, slots=True)
-class SourceRows:
+class SourceRows(msgspec.Struct, frozen=True):
     """All rows of one source, each kind sorted by its primary key."""
 
     events: tuple[EventRow, ...]

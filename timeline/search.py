@@ -8,8 +8,9 @@ must be equal to the stored one. A miss is a miss: nothing is widened, retried o
 import hashlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 from adapters.base import HEADER_BYTES, Adapter, Header
 from adapters.errors import AdapterError
@@ -43,8 +44,7 @@ class Status(StrEnum):
     UNAVAILABLE = "unavailable"
 
 
-@dataclass(frozen=True, slots=True)
-class Window:
+class Window(msgspec.Struct, frozen=True):
     """An exact time and the half-width around it, in milliseconds; 0 means that millisecond only."""
 
     at_ms: int
@@ -61,8 +61,7 @@ class Window:
             raise LimitError(message)
 
 
-@dataclass(frozen=True, slots=True)
-class Card:
+class Card(msgspec.Struct, frozen=True):
     """One verified event of one source: everything in it was re-derived from the transcript's bytes."""
 
     event: Event
@@ -70,8 +69,7 @@ class Card:
     partly_understood: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(msgspec.Struct, frozen=True):
     """What a search found, and how sure a miss is.
 
     ``more`` says that the opened source holds more matches than cards are given. ``reread`` counts cards that were

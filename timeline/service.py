@@ -8,9 +8,10 @@ import os
 import pwd
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
+
+import msgspec
 
 from adapters.errors import AdapterError
 from sidecars.checkpoint import SignedCheckpoint
@@ -32,7 +33,13 @@ from timeline.errors import (
     UsageError,
 )
 from timeline.files import make_directory
-from timeline.guard.enrollment import check_confirmed, check_not_expired, is_expired, make_enrollment, snapshot_of
+from timeline.guard.enrollment import (
+    check_confirmed,
+    check_not_expired,
+    is_expired,
+    make_enrollment,
+    snapshot_of,
+)
 from timeline.guard.receipt import (
     Receipt,
     issue_receipt,
@@ -59,17 +66,15 @@ from timeline.view import EnrolledSource, LogView, same_transcript
 OwnerPresence = Literal["terminal", "any"]
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
+class Session(msgspec.Struct, frozen=True):
     """One caller: where the timeline is, and what comes from outside."""
 
     locations: Locations
-    ports: Ports = field(default_factory=lambda: Ports(SystemClock(), SystemEntropy()))
-    environment: Mapping[str, str] = field(default_factory=lambda: dict(os.environ))
+    ports: Ports = msgspec.field(default_factory=lambda: Ports(SystemClock(), SystemEntropy()))
+    environment: Mapping[str, str] = msgspec.field(default_factory=lambda: dict(os.environ))
 
 
-@dataclass(frozen=True, slots=True)
-class SourceStatus:
+class SourceStatus(msgspec.Struct, frozen=True):
     """An enrolled source as it stands now. ``state`` is current, stale, gone, expired, replaced or revoked."""
 
     source: EnrolledSource

@@ -10,8 +10,9 @@ import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from timeline.errors import (
     SourceError,
@@ -29,8 +30,7 @@ from timeline.errors import (
 from timeline.limits import PATH_BYTES_MAX, PREFIX_BYTES_MAX
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(msgspec.Struct, frozen=True):
     """What a transcript was at one moment. Sizes in bytes, times in nanoseconds.
 
     ``prefix_digest`` is the SHA-256 of the first ``prefix_length`` bytes, at most 4 KiB (T11).

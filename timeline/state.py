@@ -6,7 +6,8 @@ digest for as long as the state is open.
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+
+import msgspec
 
 from sidecars.digest import Digest
 from sidecars.envelope import open_envelope, seal
@@ -26,8 +27,7 @@ from timeline.tlog import LogReading, Probe, Step, no_probe, read_log, repair, s
 from timeline.view import LogView, fold_leaves
 
 
-@dataclass(frozen=True, slots=True)
-class Ports:
+class Ports(msgspec.Struct, frozen=True):
     """What comes from outside: time, randomness, and (in tests) an eye on the steps of a commit."""
 
     clock: Clock
@@ -35,8 +35,7 @@ class Ports:
     probe: Probe = no_probe
 
 
-@dataclass(frozen=True, slots=True)
-class VerifiedSidecar:
+class VerifiedSidecar(msgspec.Struct, frozen=True):
     """A sidecar whose signature, digest, count and root were checked against its leaf.
 
     ``payload_offset`` is where the payload begins in the file; ``ranges`` count from there.

@@ -7,8 +7,9 @@ import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+import msgspec
 
 from timeline.errors import (
     StateBusyError,
@@ -34,8 +35,7 @@ _PRAGMAS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class EventRow:
+class EventRow(msgspec.Struct, frozen=True):
     """One event as the search sees it; ``start`` and ``length`` are its bytes in the sidecar file of ``segment``."""
 
     source: int

@@ -8,8 +8,9 @@ A mistyped word is matched within the vocabulary and the answer says so.
 import hashlib
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
+
+import msgspec
 
 from adapters.objective.vocabulary import CANONICAL_TERMS, LABEL_TERM, SYNONYMS, fold, terms_of
 from sidecars.event import Event
@@ -23,8 +24,7 @@ _LABEL_BASE: Final = 1 << 40
 """Labels live beside counts in one number index; no count reaches this."""
 
 
-@dataclass(frozen=True, slots=True)
-class Term:
+class Term(msgspec.Struct, frozen=True):
     """One term of a query: a bit of the vocabulary, or a number (a count, or a label above ``_LABEL_BASE``)."""
 
     text: str
@@ -32,8 +32,7 @@ class Term:
     number: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
+class Query(msgspec.Struct, frozen=True):
     """Two terms, and which of the given words were taken for which term."""
 
     terms: tuple[Term, Term]

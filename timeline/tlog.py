@@ -7,8 +7,9 @@ what to believe is decided by ``sidecars.trust`` alone.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 from sidecars.checkpoint import Checkpoint, sign_checkpoint
 from sidecars.leaf import SALT_BYTES, SIGNED_BY, Body, Leaf, Role, leaf_hash, seal_leaf
@@ -43,8 +44,7 @@ def no_probe(_step: Step) -> None:
     """Nothing is watching."""
 
 
-@dataclass(frozen=True, slots=True)
-class LogReading:
+class LogReading(msgspec.Struct, frozen=True):
     """A log that was read and believed: the finding, every leaf, and the bytes of the anchor."""
 
     finding: Finding
@@ -101,8 +101,7 @@ def repair(locations: Locations, keystore: Keystore, reading: LogReading) -> boo
     return True
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(msgspec.Struct, frozen=True):
     """What one commit adds: sealed leaves in order, and the belief once they are in."""
 
     leaves: tuple[Leaf, ...]

@@ -7,7 +7,8 @@ report says so each time.
 
 import hashlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+
+import msgspec
 
 from adapters.errors import AdapterError
 from adapters.registry import ADAPTERS
@@ -16,7 +17,13 @@ from sidecars.errors import SidecarError
 from sidecars.sidecar import CHUNK_BYTES, SidecarHeader
 from sidecars.trust import AnchorRepairable, Consistent, HeadRepairable
 from timeline.account import expected_rows
-from timeline.errors import IndexUnverifiedError, SourceError, StateError, TimelineError, TranscriptMissingError
+from timeline.errors import (
+    IndexUnverifiedError,
+    SourceError,
+    StateError,
+    TimelineError,
+    TranscriptMissingError,
+)
 from timeline.guard.enrollment import snapshot_of
 from timeline.paths import Locations
 from timeline.projection import read_source, stored_sources, vocabulary_is_current
@@ -41,8 +48,7 @@ NOT_CHECKED_SHALLOW = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(msgspec.Struct, frozen=True):
     """One thing that was looked at: fine, or refused with a reason."""
 
     name: str
@@ -52,8 +58,7 @@ class Check:
     hint: str = ""
 
 
-@dataclass(slots=True)
-class Report:
+class Report(msgspec.Struct):
     """Everything a verification found.
 
     ``verdict`` is ``ok``, ``repairable`` (exactly one signed batch is due; the next writing command takes it) or
@@ -66,8 +71,8 @@ class Report:
     root: str = ""
     origin: str = ""
     simulated_host: bool = False
-    checks: list[Check] = field(default_factory=list)
-    not_checked: list[str] = field(default_factory=list)
+    checks: list[Check] = msgspec.field(default_factory=list)
+    not_checked: list[str] = msgspec.field(default_factory=list)
 
     @property
     def ok(self) -> bool:

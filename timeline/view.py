@@ -6,8 +6,9 @@ same session and path replaces the older one.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
 from enum import StrEnum
+
+import msgspec
 
 from sidecars.leaf import Enrollment, Leaf, Policy, Revocation, SidecarEntry
 from timeline.errors import LogRefusedError
@@ -21,8 +22,7 @@ class Standing(StrEnum):
     REVOKED = "revoked"
 
 
-@dataclass(frozen=True, slots=True)
-class EnrolledSource:
+class EnrolledSource(msgspec.Struct, frozen=True):
     """One enrollment with the sidecars that were committed under it.
 
     ``index`` is the enrollment's leaf and names the source in the projections. ``evicted`` are digests of sidecars
@@ -43,14 +43,13 @@ class EnrolledSource:
         return tuple(entry for entry in self.entries if entry.digest not in self.evicted)
 
 
-@dataclass(frozen=True, slots=True)
-class LogView:
+class LogView(msgspec.Struct, frozen=True):
     """Everything that the log says at one size."""
 
     policy: Policy | None = None
     newest_ms: int = 0
     sources: tuple[EnrolledSource, ...] = ()
-    receipts: frozenset[str] = field(default_factory=frozenset)
+    receipts: frozenset[str] = msgspec.field(default_factory=frozenset)
 
     @property
     def active(self) -> tuple[EnrolledSource, ...]:
@@ -85,7 +84,7 @@ def fold_leaves(leaves: Iterable[Leaf]) -> LogView:
                 sources[body.enrollment_id] = EnrolledSource(leaf.index, body)
             case Revocation() as body:
                 source = _known(sources, leaf, body.enrollment_id)
-                sources[body.enrollment_id] = replace(source, standing=Standing.REVOKED)
+                sources[body.enrollment_id] = msgspec.structs.replace(source, standing=Standing.REVOKED)
             case SidecarEntry() as body:
                 source = _known(sources, leaf, body.enrollment_id)
                 sources[body.enrollment_id] = _with_sidecar(source, leaf, body)
@@ -106,7 +105,7 @@ def same_transcript(one: Enrollment, other: Enrollment) -> bool:
 def _replace_older(sources: dict[str, EnrolledSource], newer: Enrollment) -> None:
     for key, source in sources.items():
         if source.standing is Standing.ACTIVE and same_transcript(source.enrollment, newer):
-            sources[key] = replace(source, standing=Standing.REPLACED)
+            sources[key] = msgspec.structs.replace(source, standing=Standing.REPLACED)
 
 
 def _known(sources: dict[str, EnrolledSource], leaf: Leaf, enrollment_id: str) -> EnrolledSource:
@@ -122,7 +121,7 @@ def _with_sidecar(source: EnrolledSource, leaf: Leaf, entry: SidecarEntry) -> En
     known = {earlier.digest for earlier in source.entries}
     if entry.digest in known or not known.issuperset(entry.evicts):
         raise _contradiction(leaf, "a sidecar must be new and may give up only earlier ones of its source")
-    return replace(
+    return msgspec.structs.replace(
         source, entries=(*source.entries, entry), evicted=source.evicted | frozenset(entry.evicts)
     )
 

@@ -6,7 +6,6 @@ can be derived again from nothing but the lines that it names.
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final, NamedTuple
 
@@ -45,8 +44,7 @@ _SHELL_FLAGS: Final = frozenset({"-c", "-lc"})
 _ARGV = msgspec.json.Decoder(list[str])
 
 
-@dataclass(frozen=True, slots=True)
-class Told:
+class Told(msgspec.Struct, frozen=True):
     """What one line tells about a call. Fields that a line of its role cannot tell are empty."""
 
     ref: LineRef

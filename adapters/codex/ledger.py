@@ -6,9 +6,10 @@ same turn still counts. Nothing here reads a line.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Final
+
+import msgspec
 
 from adapters.base import Outcomes, Tallies
 from adapters.codex.calls import MAX_CALL_LINES, Told, join
@@ -67,10 +68,9 @@ def key_of(call_id: str) -> str:
     return "#" + sha256(call_id.encode()).hexdigest()[: _SHORT_ID - 1]
 
 
-@dataclass(slots=True)
-class _Open:
+class _Open(msgspec.Struct):
     inherited: bool
-    lines: list[Told] = field(default_factory=list)
+    lines: list[Told] = msgspec.field(default_factory=list)
 
     @property
     def ended(self) -> bool:

@@ -1,8 +1,9 @@
 """What a reader knows between two lines. The handlers of ``records`` change it; nothing else does."""
 
 import re
-from dataclasses import dataclass, field
 from typing import Final
+
+import msgspec
 
 from adapters.base import Header, Tallies, add_to
 from adapters.codex.ledger import Ledger
@@ -18,15 +19,14 @@ OTHER: Final = "other"
 _CLEAN_NAME = re.compile(r"[A-Za-z_](?:[A-Za-z0-9_./-]{0,46}[A-Za-z0-9_])?")
 
 
-@dataclass(slots=True)
-class State:
+class State(msgspec.Struct):
     """The header, the counts, the calls, and whether history is own or copied."""
 
     header: Header
     tallies: Tallies
     ledger: Ledger
     origin: Origin
-    reviewed: ReviewedCommands = field(default_factory=ReviewedCommands)
+    reviewed: ReviewedCommands = msgspec.field(default_factory=ReviewedCommands)
 
 
 def clean_name(name: str) -> str:

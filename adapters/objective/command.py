@@ -15,7 +15,8 @@ expanded, looked up or run.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+import msgspec
 
 MAX_COMMAND_CHARS = 16_384
 """Longest command text that is parsed, in characters: a one-off runner call is far shorter; longer is a script."""
@@ -45,8 +46,7 @@ class _NotUnderstoodError(Exception):
     """The text leaves the grammar; never leaves this module."""
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(msgspec.Struct, frozen=True):
     """A simple command: ``words`` (at least one; quotes removed), ``env`` assignments, ``before`` in order.
 
     ``before`` are the commands whose success this one needed; theirs is always empty.
@@ -57,8 +57,7 @@ class Command:
     before: tuple["Command", ...] = ()
 
 
-@dataclass(slots=True)
-class _Word:
+class _Word(msgspec.Struct):
     """A word while it is read: where its first quoted part began, and whether the shell would expand it."""
 
     text: str = ""
@@ -78,13 +77,12 @@ class _Word:
         return found.group(1), found.group(2)
 
 
-@dataclass(slots=True)
-class _Reader:
+class _Reader(msgspec.Struct):
     """A cursor over the text; each method takes one construct or raises ``_NotUnderstoodError``."""
 
     text: str
     at: int = 0
-    commands: list[list[_Word]] = field(default_factory=lambda: [[]])
+    commands: list[list[_Word]] = msgspec.field(default_factory=lambda: [[]])
     count: int = 0
 
     def read(self) -> list[list[_Word]]:

@@ -7,7 +7,8 @@ or of a script without a recognised summary is objective (T72, T73, X3).
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+import msgspec
 
 from adapters.objective.invocation import Binding, Invocation, invocation_of
 from adapters.objective.outcome import Ending, decide
@@ -22,8 +23,7 @@ _CUT = re.compile(
 """Notices with which Codex marks the place where it shortened an output."""
 
 
-@dataclass(frozen=True, slots=True)
-class Objective:
+class Objective(msgspec.Struct, frozen=True):
     """What a run proved. A number that the runner does not print is ``None``.
 
     ``runner`` is an id of ``adapters.objective.runners``; ``label`` is ``suite-N`` or ``None``; ``exit_code`` is
@@ -49,8 +49,7 @@ class Objective:
     command: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Reading:
+class _Reading(msgspec.Struct, frozen=True):
     """Whose summary was found, if any, and what was uncertain about it."""
 
     recogniser: Recogniser

@@ -8,8 +8,9 @@ this, as it could replace the real one.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
+
+import msgspec
 
 from adapters.objective.command import Command, base_name, parse_argv, parse_command
 from adapters.objective.launchers import project_script, started_by, tests_something
@@ -27,8 +28,7 @@ class Binding(StrEnum):
     SCRIPT = "script"
 
 
-@dataclass(frozen=True, slots=True)
-class Invocation:
+class Invocation(msgspec.Struct, frozen=True):
     """A run that the command certainly started.
 
     ``runner`` is ``None`` for a script. ``words`` are the simple command's own words, without assignments and

@@ -5,7 +5,8 @@ it could take the next word as its value or do something else.
 """
 
 import re
-from dataclasses import dataclass
+
+import msgspec
 
 from adapters.objective.command import base_name
 from adapters.objective.recogniser import Start, Started
@@ -29,8 +30,7 @@ _MAKE_NEVER = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Launcher:
+class Launcher(msgspec.Struct, frozen=True):
     """A program whose remaining words, after ``verbs`` and known options, are another command.
 
     ``verbs`` are the accepted first arguments (``()`` for none); ``flags`` stand alone, ``value_flags`` take the

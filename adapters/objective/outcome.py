@@ -4,7 +4,8 @@ Success needs everything to agree; a failure needs a failing exit code and a fai
 missing is ``UNKNOWN`` with a flag, never the more pleasant reading (T73).
 """
 
-from dataclasses import dataclass
+
+import msgspec
 
 from adapters.objective.recogniser import Flag, Outcome, Recogniser, Summary
 from adapters.record import CallStatus
@@ -21,8 +22,7 @@ _INTERRUPTS = frozenset({130, -2})
 """SIGINT, as a shell and as a process API report it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Ending:
+class Ending(msgspec.Struct, frozen=True):
     """What the host and the operating system say about the end of the call."""
 
     exit_code: int | None
@@ -31,8 +31,7 @@ class Ending:
     conflict: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(msgspec.Struct, frozen=True):
     """An outcome, and every reason found on the way to doubt it."""
 
     outcome: Outcome

@@ -6,8 +6,9 @@ table. It says what the text *states*; whether that is believed is decided in ``
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
+
+import msgspec
 
 MAX_LINE_CHARS = 1_000
 """Longest line that can be a summary: real ones are under 200 characters; bounds every pattern's work."""
@@ -53,8 +54,7 @@ class Start(StrEnum):
     FILE = "file"
 
 
-@dataclass(frozen=True, slots=True)
-class Started:
+class Started(msgspec.Struct, frozen=True):
     """One program start: ``name`` is a base name (or a module's dotted name), ``arguments`` come after it."""
 
     start: Start
@@ -62,8 +62,7 @@ class Started:
     arguments: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class CommandForm:
+class CommandForm(msgspec.Struct, frozen=True):
     """How the start of a runner looks: its name, its subcommand, and what rules it out.
 
     ``programs`` and ``modules`` are exact names; ``name_parts`` accepts any start whose name holds one of them.
@@ -121,8 +120,7 @@ def first_argument(arguments: Sequence[str], value_options: frozenset[str]) -> s
     return None
 
 
-@dataclass(frozen=True, slots=True)
-class Summary:
+class Summary(msgspec.Struct, frozen=True):
     """What a runner's closing lines state. ``None`` means that the runner does not print that number.
 
     ``last_line`` is the index of the last line that belongs to the summary. ``broken`` counts what failed outside
@@ -151,8 +149,7 @@ class Summary:
         return (*numbers, self.packages_ok, self.packages_failed, self.label, self.says_ok, self.sound)
 
 
-@dataclass(frozen=True, slots=True)
-class Recogniser:
+class Recogniser(msgspec.Struct, frozen=True):
     """One reviewed runner.
 
     ``read`` returns every summary found in the lines, in order; a runner that prints one per part (``sums``) adds
@@ -166,7 +163,7 @@ class Recogniser:
     read: Callable[[Sequence[str]], tuple[Summary, ...]]
     kind: Kind = Kind.TEST_RUN
     sums: bool = False
-    exit_codes: Mapping[int, Outcome] = field(default_factory=dict)
+    exit_codes: Mapping[int, Outcome] = msgspec.field(default_factory=dict)
     interrupted: frozenset[int] = frozenset()
 
 

@@ -1,8 +1,7 @@
 """``proof``: C2SP tlog-proof, one file that shows offline that a leaf is in the log."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from sidecars.encoding import to_base64
 from sidecars.errors import (

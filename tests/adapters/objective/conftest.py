@@ -1,9 +1,9 @@
 """A tool result with one line to change per test."""
 
-import dataclasses
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 
 from adapters.record import CallStatus, LineRef, LineRole, OutputText, ToolResult
@@ -32,6 +32,6 @@ def make_result() -> MakeResult:
             inherited=False,
             output=text,
         )
-        return dataclasses.replace(result, **fields)
+        return msgspec.structs.replace(result, **fields)
 
     return make
