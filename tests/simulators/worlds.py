@@ -16,7 +16,7 @@ from timeline import answers, service
 from timeline.clock import Clock, SystemEntropy
 from timeline.paths import Locations
 from timeline.search import Window
-from timeline.state import Ports
+from timeline.state import Ports, open_state
 from timeline.terms import parse_query
 from timeline.tlog import Probe, no_probe
 
@@ -239,12 +239,15 @@ def verdict_of(world: World, *, deep: bool = False) -> tuple[str, frozenset[str]
 
 
 def event_ids(world: World) -> tuple[str, ...]:
-    """Every event that the index holds, in order, each found by its own time."""
-    found: list[str] = []
-    for offset in range(0, 3600, 600):
-        answer, _ = service.find(world.session, world.root, window=Window(START_MS + offset * 1000, 300_000))
-        found += [card.event.id for card in answer.cards]
-    return tuple(found)
+    """Every event that the signed sidecars hold, in order."""
+    session = world.session
+    with open_state(session.locations, session.ports) as state:
+        return tuple(
+            event.id
+            for source in state.view.active
+            for entry in source.kept
+            for event in state.open_sidecar(entry)[1].events
+        )
 
 
 def contents(folder: Path) -> Mapping[str, bytes]:

@@ -1,0 +1,31 @@
+"""Worlds made once and copied for each test (see ``tests.simulators.worlds``)."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.simulators.worlds import Moment, World, grow, new_world
+
+
+@pytest.fixture(scope="session")
+def small(tmp_path_factory: pytest.TempPathFactory) -> World:
+    """Give one source of one segment with two events; it is copied, never changed."""
+    folder = tmp_path_factory.mktemp("small")
+    world = new_world(folder / "world")
+    for _ in grow(world, folder / "moments", runs=2):
+        pass
+    return world
+
+
+@pytest.fixture
+def world(small: World, tmp_path: Path) -> World:
+    """Give a copy of the small world, to be changed."""
+    return small.copy(tmp_path / "copy")
+
+
+@pytest.fixture(scope="session")
+def grown(tmp_path_factory: pytest.TempPathFactory) -> tuple[World, tuple[Moment, ...]]:
+    """Give a source of three segments, with a copy after each of its five commits."""
+    folder = tmp_path_factory.mktemp("grown")
+    world = new_world(folder / "world")
+    return world, tuple(grow(world, folder / "moments", runs=4, filler_bytes=40_000))
