@@ -15,7 +15,6 @@ import msgspec
 
 from sidecars.encoding import INTEGER_MAX
 from sidecars.errors import MalformedError
-from sidecars.identity import canonical_bytes
 from sidecars.wire import Count, DigestText, Identifier, TimeMs, format_struct, parse_struct
 
 EVENT_BYTES_MAX: Final = 2048
@@ -135,11 +134,10 @@ def format_event(event: Event) -> bytes:
 
 def event_id(source: str, lines: Sequence[EventLine]) -> str:
     """The id of the event of ``source`` that these lines tell: position and content, never a host's call id.
-
-    Raises:
-        MalformedError: a value has no canonical form.
     """
-    identity = canonical_bytes(
+    # Keys in order, integers and ASCII: these are the bytes of RFC 8785 (a test compares them with ``rfc8785``),
+    # at a fraction of its cost. Every event of every sidecar passes here.
+    identity = msgspec.json.encode(
         {
             "lines": [[line.offset, line.length, line.sha256] for line in lines],
             "schema": IDENTITY_SCHEMA,

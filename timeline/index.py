@@ -20,7 +20,7 @@ from adapters.registry import ADAPTERS
 from sidecars.digest import Digest
 from sidecars.event import Event
 from sidecars.leaf import Leaf, SidecarEntry
-from sidecars.sidecar import CHUNK_BYTES, UNKNOWN_TYPES_MAX, Sidecar, SidecarHeader, Tallies, format_sidecar
+from sidecars.sidecar import CHUNK_BYTES, UNKNOWN_TYPES_MAX, SidecarHeader, Tallies, format_sidecar
 from timeline.account import expected_rows, is_accounted, sidecar_rows
 from timeline.errors import FormatNotUnderstoodError, LimitError, TranscriptSessionError
 from timeline.events import event_of
@@ -295,9 +295,9 @@ def _commit_span(
         cursor=encode_cursor(span.cursor),
     )
     payload, sidecar = format_sidecar(header, kept)
-    digest = state.put_sidecar(payload)
+    verified = state.put_sidecar(payload, sidecar)
     entry = SidecarEntry(
-        digest=str(digest),
+        digest=str(verified.digest),
         source=header.source,
         segment=header.segment,
         enrollment_id=source.enrollment.enrollment_id,
@@ -305,7 +305,8 @@ def _commit_span(
         root=sidecar.header.root,
         evicts=_emptied(state, source, keeps_from),
     )
-    rows = _rows_with(state, source, standing, sidecar, entry, keeps_from)
+    new = sidecar_rows(source.index, verified, sidecar)
+    rows = source_rows([row for row in (*standing.rows.events, *new) if row.pos >= keeps_from])
     old = standing.rows
 
     def project(store: Store, _leaves: Sequence[Leaf]) -> None:
@@ -317,19 +318,6 @@ def _commit_span(
     standing.cursor, standing.pending = span.cursor, span.pending
     standing.rows, standing.evicted, standing.keeps_from = rows, evicted, keeps_from
     standing.understanding, standing.tallies = understanding, header.tallies
-
-
-def _rows_with(
-    state: State,
-    source: EnrolledSource,
-    standing: _Progressing,
-    sidecar: Sidecar,
-    entry: SidecarEntry,
-    keeps_from: int,
-) -> SourceRows:
-    verified, _ = state.open_sidecar(entry)
-    new = sidecar_rows(source.index, verified, sidecar)
-    return source_rows([row for row in (*standing.rows.events, *new) if row.pos >= keeps_from])
 
 
 def _evict(standing: _Progressing, events: list[Event]) -> tuple[list[Event], int, int]:

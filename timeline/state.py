@@ -155,14 +155,26 @@ class State:
         self._remove_unneeded()
         return batch.leaves
 
-    def put_sidecar(self, payload: bytes) -> Digest:
-        """Sign a sidecar's payload and store it; nothing refers to it until a leaf does.
+    def put_sidecar(self, payload: bytes, sidecar: Sidecar) -> VerifiedSidecar:
+        """Sign and store the payload that spells ``sidecar``; nothing refers to it until a leaf does.
+
+        The store reads the file back and compares its digest, so what is returned is what is on disk.
 
         Raises:
             SidecarError: it cannot be written.
         """
         self.ports.probe(Step.SIDECAR)
-        return self.sidecars.put(seal(PAYLOAD_TYPE, payload, [self.keystore.log]))
+        content = seal(PAYLOAD_TYPE, payload, [self.keystore.log])
+        digest = self.sidecars.put(content)
+        verified = VerifiedSidecar(
+            sidecar.header,
+            digest,
+            len(content) - len(payload),
+            sidecar.ranges,
+            b"".join(sidecar.leaf_hashes),
+        )
+        self._verified[str(digest)] = verified
+        return verified
 
     def sidecar(self, entry: SidecarEntry) -> VerifiedSidecar:
         """The sidecar that a leaf names, verified now or earlier while this state was open.

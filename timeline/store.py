@@ -75,7 +75,9 @@ class Store:
             StateError: the database is busy, damaged or unreadable.
         """
         with self._errors():
-            yield from self._connection.execute(statement, values)
+            # `yield from` would close the cursor with this generator, and fail if the database was closed first.
+            for row in self._connection.execute(statement, values):
+                yield row  # noqa: UP028  (see above)
 
     def events(self, condition: str, values: Sequence[object]) -> list[EventRow]:
         """Event rows that meet a condition (which may end in ORDER BY and LIMIT).

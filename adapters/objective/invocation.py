@@ -8,6 +8,7 @@ this, as it could replace the real one.
 """
 
 from collections.abc import Sequence
+from functools import lru_cache
 from enum import StrEnum
 
 import msgspec
@@ -51,8 +52,17 @@ def invocation_of(command: str | Sequence[str]) -> Invocation | None:
     """Return what ``command`` (a shell text or an argument vector) certainly runs, or ``None``.
 
     Pure and bounded; any text gives a value. This is also the question whether a call's output is worth decoding.
+    Answers to the latest shell texts are remembered, in memory only: agents run the same tests again and again.
     """
-    parsed = parse_command(command) if isinstance(command, str) else parse_argv(command)
+    return _invocation_of_text(command) if isinstance(command, str) else _invocation(parse_argv(command))
+
+
+@lru_cache(maxsize=256)
+def _invocation_of_text(command: str) -> Invocation | None:
+    return _invocation(parse_command(command))
+
+
+def _invocation(parsed: Command | None) -> Invocation | None:
     if parsed is None:
         return None
     if recogniser := _runner_of(parsed):

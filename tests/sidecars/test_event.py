@@ -1,10 +1,12 @@
 """``event``: what can be kept, and that nothing else can."""
 
+import hashlib
 import json
 from typing import Any
 
 import msgspec
 import pytest
+import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -196,3 +198,15 @@ def test_a_refusal_never_quotes_the_value() -> None:
         parse_event(line)
     assert "4711" not in caught.value.rule
     assert "$.runner" in caught.value.rule
+
+
+def test_an_event_id_is_that_of_the_canonical_identity() -> None:
+    """The fast encoder gives the bytes of RFC 8785, which rfc8785 itself confirms."""
+    event = make_event(7)
+    identity = {
+        "lines": [[line.offset, line.length, line.sha256] for line in event.lines],
+        "schema": "timeline-event-id/v1",
+        "source": SOURCE,
+    }
+    expected = hashlib.sha256(rfc8785.dumps(identity)).hexdigest()[:32]
+    assert event_id(SOURCE, event.lines) == f"timeline-event:{expected}"

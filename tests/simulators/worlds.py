@@ -118,6 +118,16 @@ def copy_folders(old: Path, new: Path) -> None:
         shutil.copytree(old / name, new / name)
 
 
+def with_folders_of(world: World, other: World, piece: str) -> None:
+    """Put one file or folder of another timeline in place of this one's."""
+    target, source = world.folder / piece, other.folder / piece
+    if source.is_dir():
+        shutil.rmtree(target)
+        shutil.copytree(source, target)
+    else:
+        shutil.copy2(source, target)
+
+
 def empty_world(folder: Path, home: Path | None = None) -> World:
     """Folders only: nothing is initialised."""
     home = home or folder / "home"
