@@ -133,8 +133,7 @@ def format_event(event: Event) -> bytes:
 
 
 def event_id(source: str, lines: Sequence[EventLine]) -> str:
-    """The id of the event of ``source`` that these lines tell: position and content, never a host's call id.
-    """
+    """The id of the event of ``source`` that these lines tell: position and content, never a host's call id."""
     # Keys in order, integers and ASCII: these are the bytes of RFC 8785 (a test compares them with ``rfc8785``),
     # at a fraction of its cost. Every event of every sidecar passes here.
     identity = msgspec.json.encode(

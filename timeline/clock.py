@@ -55,8 +55,11 @@ def parse_utc(text: str) -> int:
     Raises:
         ValueError: the text is not exactly such a time.
     """
-    moment = datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ" if "." in text else "%Y-%m-%dT%H:%M:%SZ")
-    at_ms = int(moment.replace(tzinfo=UTC, microsecond=0).timestamp()) * 1000 + moment.microsecond // 1000
+    if not text.endswith("Z"):
+        message = "a time must be in UTC and end in Z"
+        raise ValueError(message)
+    moment = datetime.fromisoformat(text)
+    at_ms = int(moment.replace(microsecond=0).timestamp()) * 1000 + moment.microsecond // 1000
     if text not in (format_utc(at_ms), format_utc(at_ms)[:-5] + "Z"):
         message = "not an exact UTC time"
         raise ValueError(message)

@@ -149,7 +149,9 @@ def _work(stage: _Stage) -> tuple[CodexRollout, Path, int]:
 
 def _hook(stage: _Stage, rollout: CodexRollout, path: Path) -> None:
     stage.step("timeline hook user-prompt-submit --host codex")
-    receipt = service.receive_prompt(stage.session, "codex", answers.encode(_prompt_event(stage, rollout, path)))
+    receipt = service.receive_prompt(
+        stage.session, "codex", answers.encode(_prompt_event(stage, rollout, path))
+    )
     stage.proved(f"one receipt, bound to this session and file, until {format_utc(receipt.expires_at)}")
 
 
@@ -182,12 +184,16 @@ def _index_and_search(stage: _Stage, failed_ms: int) -> None:
     (result,) = service.index(stage.session, root)
     if not isinstance(result, IndexResult):
         raise result[1]
-    stage.say(f"   {result.tallies.records} records, {result.tallies.calls} calls, {result.events} events kept")
+    stage.say(
+        f"   {result.tallies.records} records, {result.tallies.calls} calls, {result.events} events kept"
+    )
     _require(result.events == 2, "two test runs gave events, the printed log gave none")
     stage.proved("three outputs hold a pytest summary; only the two that pytest printed became evidence")
     stage.step(f"timeline search --at {format_utc(failed_ms)} --window 1")
     by_time = _search(stage, window=Window(failed_ms, 1000))
-    _require({card.event.outcome.value for card in by_time.cards} >= {"fail"}, "the failing run is found by time")
+    _require(
+        {card.event.outcome.value for card in by_time.cards} >= {"fail"}, "the failing run is found by time"
+    )
     stage.step("timeline search pytest passed")
     by_terms = _search(stage, terms=("pytest", "passed"))
     card = by_terms.cards[0].event
@@ -202,7 +208,9 @@ def _search(stage: _Stage, *, window: Window | None = None, terms: tuple[str, ..
     found = answers.search_answer(answer, view, at_ms=None if window is None else window.at_ms, query=query)
     for card in found["events"]:
         counts = ", ".join(f"{card[n]} {n}" for n in ("passed", "failed") if n in card)
-        stage.say(f"   {card['at']}  {card['runner']}  {card['outcome'].upper()}  {counts}  exit {card['exitCode']}")
+        stage.say(
+            f"   {card['at']}  {card['runner']}  {card['outcome'].upper()}  {counts}  exit {card['exitCode']}"
+        )
     return answer
 
 
@@ -227,7 +235,9 @@ def _renew(stage: _Stage, rollout: CodexRollout, path: Path) -> str:
     rollout.prompt("Thanks.")
     rollout.end_turn("Done.")
     path.write_bytes(rollout.to_bytes())
-    receipt = service.receive_prompt(stage.session, "codex", answers.encode(_prompt_event(stage, rollout, path)))
+    receipt = service.receive_prompt(
+        stage.session, "codex", answers.encode(_prompt_event(stage, rollout, path))
+    )
     enrollment = service.enroll(stage.session, str(stage.project), receipt.id, confirmed=True)
     service.index(stage.session, str(stage.project))
     _search(stage, terms=("pytest", "passed"))
@@ -247,7 +257,9 @@ def _restore_older_state(stage: _Stage, older: Path) -> None:
     newest = where.state.with_name("newest-state")
     where.state.rename(newest)
     older.rename(where.state)
-    reason = _must_refuse(lambda: service.find(stage.session, str(stage.project), query=parse_query(("pytest", "failed"))))
+    reason = _must_refuse(
+        lambda: service.find(stage.session, str(stage.project), query=parse_query(("pytest", "failed")))
+    )
     report = service.verify_timeline(stage.session, deep=False)
     _require(report.verdict == "refused", "verify refuses the older state")
     stage.say(f"   search: refused, {reason}; timeline verify: {report.verdict}")
@@ -273,7 +285,7 @@ def _run_pytest(project: Path) -> tuple[str, int]:
         if not name.startswith(("PYTEST_", "PYTHON", "COV_", "COLUMNS"))
     }
     environment["PYTHONDONTWRITEBYTECODE"] = "1"
-    ended = subprocess.run(  # noqa: S603  (this interpreter, on files written just above)
+    ended = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "--rootdir=."],
         cwd=project,
         env=environment,
@@ -285,7 +297,7 @@ def _run_pytest(project: Path) -> tuple[str, int]:
     return ended.stdout, ended.returncode
 
 
-def _require(condition: bool, text: str) -> None:  # noqa: FBT001  (an assertion with words)
+def _require(condition: bool, text: str) -> None:
     if not condition:
         message = f"not so: {text}"
         raise DemoError(message)

@@ -78,7 +78,9 @@ class StateCorruptError(StateError):
     """Stored bytes are not what was written."""
 
     reason = "state-corrupt"
-    default_hint = "run `timeline verify` to see which file; restore that file from a backup of the same moment"
+    default_hint = (
+        "run `timeline verify` to see which file; restore that file from a backup of the same moment"
+    )
 
 
 class StateIncompleteError(StateError):
@@ -120,7 +122,9 @@ class LogRefusedError(StateError):
     """The log, its head and the local anchor do not agree (detection matrix)."""
 
     reason = "log-refused"
-    default_hint = "state, head and anchor must be of one moment; restore all three together or the newest of each"
+    default_hint = (
+        "state, head and anchor must be of one moment; restore all three together or the newest of each"
+    )
 
 
 class IndexUnverifiedError(StateError):

@@ -29,7 +29,8 @@ def event_of(result: ToolResult, *, source_ref: str, fingerprint_key: bytes) -> 
     if objective is None:
         return None
     lines = tuple(
-        EventLine(line.role.value, line.offset, line.length, str(Digest(line.sha256))) for line in result.lines
+        EventLine(line.role.value, line.offset, line.length, str(Digest(line.sha256)))
+        for line in result.lines
     )
     return Event(
         id=event_id(source_ref, lines),

@@ -114,6 +114,30 @@ def read_private(path: Path, *, size_max: int) -> bytes:
     return content
 
 
+def read_private_range(path: Path, start: int, length: int) -> bytes:
+    """At most ``length`` bytes of a private file from byte ``start`` on; fewer at its end.
+
+    Raises:
+        StateIncompleteError, UnsafeFileError: see ``read_private``.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+    except FileNotFoundError as error:
+        message = f"{path}: file is missing"
+        raise StateIncompleteError(message) from error
+    except OSError as error:
+        message = f"{path}: cannot be opened ({_name(error)})"
+        raise UnsafeFileError(message) from error
+    try:
+        check_private(path, os.fstat(descriptor))
+        return os.pread(descriptor, length, start)
+    except OSError as error:
+        message = f"{path}: cannot be read ({_name(error)})"
+        raise UnsafeFileError(message) from error
+    finally:
+        os.close(descriptor)
+
+
 def check_private(path: Path, found: os.stat_result) -> None:
     """Refuse a file that is not private.
 

@@ -322,9 +322,7 @@ def _commit_span(
 
 def _evict(standing: _Progressing, events: list[Event]) -> tuple[list[Event], int, int]:
     """Which new events stay, how many were evicted in all, and from which offset events are kept (T34)."""
-    places = sorted(
-        [row.pos for row in standing.rows.events] + [event.lines[0].offset for event in events]
-    )
+    places = sorted([row.pos for row in standing.rows.events] + [event.lines[0].offset for event in events])
     surplus = len(places) - EVENTS_PER_SOURCE_MAX
     keeps_from = places[surplus] if surplus > 0 else standing.keeps_from
     evicted = standing.evicted + sum(place < keeps_from for place in places)
@@ -335,7 +333,11 @@ def _emptied(state: State, source: EnrolledSource, keeps_from: int) -> tuple[str
     """Sidecars that hold no kept event any more. The last one stays: it holds the cursor until the next is in."""
     current = next(s for s in state.view.active if s.index == source.index)
     return tuple(
-        sorted(entry.digest for entry in current.kept if entry.count and _all_below(state.sidecar(entry), keeps_from))
+        sorted(
+            entry.digest
+            for entry in current.kept
+            if entry.count and _all_below(state.sidecar(entry), keeps_from)
+        )
     )
 
 

@@ -70,7 +70,9 @@ def source_rows(events: Sequence[EventRow]) -> SourceRows:
                 pairs[a, b] = (max(known[0], newest[mask]), known[1] + count)
     for row in ordered:
         numbers.update(
-            (value, row.source) for value in (row.passed, row.failed, row.total, row.label) if value is not None
+            (value, row.source)
+            for value in (row.passed, row.failed, row.total, row.label)
+            if value is not None
         )
     source = ordered[0].source if ordered else 0
     # Ranking compares sources by time; the newest time of a pair is looked up from its newest position.
@@ -145,7 +147,8 @@ def write_vocabulary(store: Store) -> None:
         StateError: it cannot be written.
     """
     store.write(
-        "INSERT OR REPLACE INTO setting (key, value) VALUES (?,?)", [(SETTING_VOCABULARY, vocabulary_digest())]
+        "INSERT OR REPLACE INTO setting (key, value) VALUES (?,?)",
+        [(SETTING_VOCABULARY, vocabulary_digest())],
     )
 
 
@@ -157,5 +160,3 @@ def vocabulary_is_current(store: Store) -> bool:
     """
     rows = list(store.query("SELECT value FROM setting WHERE key = ?", (SETTING_VOCABULARY,)))
     return rows == [(vocabulary_digest(),)]
-
-

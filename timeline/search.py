@@ -6,7 +6,6 @@ must be equal to the stored one. A miss is a miss: nothing is widened, retried o
 """
 
 import hashlib
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 
@@ -16,12 +15,13 @@ from adapters.base import HEADER_BYTES, Adapter, Header
 from adapters.errors import AdapterError
 from adapters.registry import ADAPTERS
 from sidecars.digest import Digest
-from sidecars.errors import DigestMismatchError, SidecarError, StoreMissingError
+from sidecars.errors import DigestMismatchError
 from sidecars.event import Event, parse_event
 from sidecars.merkle import leaf_hash
 from timeline.account import check_accounted
 from timeline.errors import LimitError, SourceError, TranscriptChangedError, TranscriptMissingError
 from timeline.events import derive_again
+from timeline.files import read_private_range
 from timeline.guard.enrollment import snapshot_of
 from timeline.limits import CARDS_MAX, WINDOW_SECONDS_MAX
 from timeline.source import OpenSource, open_source
@@ -181,7 +181,8 @@ def _by_terms(state: State, query: Query | None) -> Iterator[int]:
     bits = sorted({term.bit for term in query.terms if term.bit is not None})
     if bits:
         pairs = state.store.query(
-            "SELECT source FROM pair WHERE a = ? AND b = ? ORDER BY newest DESC, source DESC", (bits[0], bits[-1])
+            "SELECT source FROM pair WHERE a = ? AND b = ? ORDER BY newest DESC, source DESC",
+            (bits[0], bits[-1]),
         )
         found: Iterable[int] = (_integer(row[0]) for row in pairs)
         numbers = query.numbers
@@ -205,7 +206,9 @@ def _rows_in(state: State, source: int, window: Window | None, query: Query | No
     if window is not None:
         low, high = window.at_ms - window.half_ms, window.at_ms + window.half_ms
         condition = "WHERE source = ? AND at BETWEEN ? AND ? ORDER BY at {0}, pos {0}"
-        after = state.store.events(condition.format("ASC") + _limit(query, limit), (source, window.at_ms, high))
+        after = state.store.events(
+            condition.format("ASC") + _limit(query, limit), (source, window.at_ms, high)
+        )
         before = state.store.events(
             condition.format("DESC") + _limit(query, limit), (source, low, window.at_ms - 1)
         )
@@ -238,7 +241,7 @@ def _matches(row: EventRow, query: Query | None) -> bool:
 
 def _integer(value: object) -> int:
     if not isinstance(value, int):
-        raise RuntimeError(type(value))  # STRICT columns hold nothing else
+        raise TypeError(type(value))  # STRICT columns hold nothing else
     return value
 
 
@@ -252,7 +255,9 @@ def _miss(state: State, sources: Sequence[EnrolledSource]) -> Answer:
             return Answer(Status.INDEX_UNVERIFIED, "source-not-indexed", hint="run `timeline index`")
         header = state.sidecar(source.entries[-1]).header
         if header.end < source.enrollment.source.size:
-            return Answer(Status.INDEX_UNVERIFIED, "source-partly-indexed", hint="run `timeline index` to its end")
+            return Answer(
+                Status.INDEX_UNVERIFIED, "source-partly-indexed", hint="run `timeline index` to its end"
+            )
         if header.evicted:
             return Answer(
                 Status.INDEX_UNVERIFIED,
@@ -270,9 +275,7 @@ def _answer(state: State, source: EnrolledSource, rows: Sequence[EventRow], *, m
     adapter = ADAPTERS[source.enrollment.binding.host]
     cards, reread = [], 0
     header_now = state.sidecar(source.entries[-1]).header
-    partly = (
-        header_now.understanding != "understood" or header_now.end < source.enrollment.source.size
-    )
+    partly = header_now.understanding != "understood" or header_now.end < source.enrollment.source.size
     try:
         with open_source(snapshot_of(source.enrollment)) as opened:
             header = read_header(adapter, opened)
@@ -320,7 +323,9 @@ def verify_event(
     for line in event.lines:
         content = opened.read(line.offset, line.length)
         if str(Digest(hashlib.sha256(content).digest())) != line.sha256:
-            message = f"{opened.snapshot.path}: the line at byte {line.offset} is not the one that was indexed"
+            message = (
+                f"{opened.snapshot.path}: the line at byte {line.offset} is not the one that was indexed"
+            )
             raise TranscriptChangedError(message)
         lines.append((line.offset, content))
     again = derive_again(
@@ -367,13 +372,4 @@ def _ranges_at(verified: VerifiedSidecar, offset: int) -> Iterator[tuple[int, in
 
 def _read_range(state: State, verified: VerifiedSidecar, row: EventRow) -> bytes:
     path = state.locations.sidecars / f"sha256-{verified.digest.hex()}"
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        try:
-            return os.pread(descriptor, row.length, row.start)
-        finally:
-            os.close(descriptor)
-    except FileNotFoundError as error:
-        raise StoreMissingError("a sidecar file is missing") from error
-    except OSError as error:
-        raise SidecarError("a sidecar file cannot be read") from error
+    return read_private_range(path, row.start, row.length)

@@ -217,7 +217,9 @@ def enroll(
         receipt = spend_receipt(state.store, state.keystore, receipt_id, now_ms)
         if receipt.binding.project != project:
             message = "the receipt is of another project"
-            raise EnrollmentUnavailableError(message, hint="give that project with --root; the receipt is spent")
+            raise EnrollmentUnavailableError(
+                message, hint="give that project with --root; the receipt is spent"
+            )
         now = take_snapshot(receipt.source.path)
         if receipt.source.prefix_length is not None and receipt.source.prefix_digest is not None:
             _check_prefix(receipt)
@@ -286,9 +288,7 @@ def index(
         for source in _asked(state, session, root, source_ref):
             try:
                 results.append(
-                    index_source(
-                        state, source, max_bytes=max_bytes, operations=operations, progress=progress
-                    )
+                    index_source(state, source, max_bytes=max_bytes, operations=operations, progress=progress)
                 )
             except _REFUSES_ONE_SOURCE as error:
                 results.append((source, error))
@@ -388,7 +388,12 @@ def _asked(state: State, session: Session, root: str, source_ref: str | None) ->
 def _in_scope(config: Config, source: EnrolledSource) -> bool:
     wire = source.enrollment.binding
     scope = config.projects.get(wire.project, config.scope)
-    return (wire.user, wire.tenant, wire.task, wire.goal) == (scope.user, scope.tenant, scope.task, scope.goal)
+    return (wire.user, wire.tenant, wire.task, wire.goal) == (
+        scope.user,
+        scope.tenant,
+        scope.task,
+        scope.goal,
+    )
 
 
 def _source_status(state: State, source: EnrolledSource, now_ms: int) -> SourceStatus:
@@ -440,7 +445,9 @@ def _named(view: LogView, name: str) -> EnrolledSource:
 
 def _codex_sessions(session: Session) -> Path:
     """The host's own sessions folder: its home from the environment, never from the event."""
-    home = session.environment.get("CODEX_HOME") or os.path.join(session.environment.get("HOME", ""), ".codex")
+    home = session.environment.get("CODEX_HOME") or os.path.join(
+        session.environment.get("HOME", ""), ".codex"
+    )
     return Path(os.path.realpath(home)) / "sessions"
 
 

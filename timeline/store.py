@@ -76,8 +76,8 @@ class Store:
         """
         with self._errors():
             # `yield from` would close the cursor with this generator, and fail if the database was closed first.
-            for row in self._connection.execute(statement, values):
-                yield row  # noqa: UP028  (see above)
+            for row in self._connection.execute(statement, values):  # noqa: UP028  (see above)
+                yield row
 
     def events(self, condition: str, values: Sequence[object]) -> list[EventRow]:
         """Event rows that meet a condition (which may end in ORDER BY and LIMIT).
@@ -95,8 +95,7 @@ class Store:
             StateError: see ``query``.
         """
         rows = self.query("SELECT idx, salt, envelope FROM leaf WHERE idx >= ? ORDER BY idx", (first,))
-        for index, salt, envelope in rows:
-            yield index, salt, envelope  # type: ignore[misc]  # STRICT columns
+        yield from rows  # type: ignore[misc]  # STRICT columns
 
     def leaf_count(self) -> int:
         """How many leaves there are.
@@ -172,7 +171,20 @@ class Store:
         self.write(
             statement,
             (
-                (r.source, r.pos, r.at, r.mask, r.label, r.passed, r.failed, r.total, r.segment, r.start, r.length, r.id64)
+                (
+                    r.source,
+                    r.pos,
+                    r.at,
+                    r.mask,
+                    r.label,
+                    r.passed,
+                    r.failed,
+                    r.total,
+                    r.segment,
+                    r.start,
+                    r.length,
+                    r.id64,
+                )
                 for r in rows
             ),
         )

@@ -35,8 +35,10 @@ from timeline.view import EnrolledSource
 Progress = Callable[[int, int], None]
 
 NOT_CHECKED = (
-    "complete restoration: state, trust and configuration put back together to one earlier moment are accepted; "
-    "only an external witness or anchor would see it, and none is configured",
+    (
+        "complete restoration: state, trust and configuration put back together to one earlier moment are accepted; "
+        "only an external witness or anchor would see it, and none is configured"
+    ),
     "freshness: nothing outside this machine says that this is the latest state",
     "the same user: a process with your full rights can read the keys and sign",
 )
@@ -94,7 +96,11 @@ def verify(
     try:
         with open_state(locations, ports) as state:
             _describe(report, state)
-            report.add(Check("keys, head, anchor, log", ok=True, detail=f"{report.size} leaves, all signed and linked"))
+            report.add(
+                Check(
+                    "keys, head, anchor, log", ok=True, detail=f"{report.size} leaves, all signed and linked"
+                )
+            )
             _run(report, "database structure", state.store.check_structure, "pages, indexes and types agree")
             _check_sidecars(report, state)
             if deep:
@@ -161,7 +167,12 @@ def _check_sidecars(report: Report, state: State) -> None:
 
 def _check_deep(report: Report, state: State, progress: Progress | None) -> None:
     sources = state.view.active
-    _run(report, "projections", lambda: _compare_projections(state), "every row rebuilt from the sidecars and compared")
+    _run(
+        report,
+        "projections",
+        lambda: _compare_projections(state),
+        "every row rebuilt from the sidecars and compared",
+    )
     for number, source in enumerate(sources):
         _check_transcript(report, state, source)
         if progress is not None:
@@ -178,7 +189,9 @@ def _compare_projections(state: State) -> None:
         raise IndexUnverifiedError(message)
     for source in state.view.active:
         if read_source(state.store, source.index) != expected_rows(state, source):
-            message = f"{state.store.path}: rows of source {source.enrollment.source.ref} differ from its sidecars"
+            message = (
+                f"{state.store.path}: rows of source {source.enrollment.source.ref} differ from its sidecars"
+            )
             raise IndexUnverifiedError(message)
 
 
@@ -223,11 +236,11 @@ def _check_chunks(opened: OpenSource, header: SidecarHeader) -> None:
     for place, expected in zip(_chunk_places(header), header.chunks, strict=True):
         content = opened.read(place, min(CHUNK_BYTES, header.end - place))
         if str(Digest(hashlib.sha256(content).digest())) != expected:
-            message = f"{opened.snapshot.path}: the {len(content)} bytes at {place} are not those that were indexed"
+            message = (
+                f"{opened.snapshot.path}: the {len(content)} bytes at {place} are not those that were indexed"
+            )
             raise IndexUnverifiedError(message)
 
 
 def _chunk_places(header: SidecarHeader) -> Iterator[int]:
     yield from range(header.start, header.end, CHUNK_BYTES)
-
-

@@ -8,8 +8,8 @@ this, as it could replace the real one.
 """
 
 from collections.abc import Sequence
-from functools import lru_cache
 from enum import StrEnum
+from functools import lru_cache
 
 import msgspec
 

@@ -4,7 +4,6 @@ Success needs everything to agree; a failure needs a failing exit code and a fai
 missing is ``UNKNOWN`` with a flag, never the more pleasant reading (T73).
 """
 
-
 import msgspec
 
 from adapters.objective.recogniser import Flag, Outcome, Recogniser, Summary

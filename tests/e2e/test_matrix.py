@@ -39,7 +39,9 @@ def expected(state: int, head: int, anchor: int) -> str:
     return LAG
 
 
-def mixed(grown: Grown, world: World, state: int, head: int, anchor: int, *, sidecars: int | None = None) -> None:
+def mixed(
+    grown: Grown, world: World, state: int, head: int, anchor: int, *, sidecars: int | None = None
+) -> None:
     """Put database and sidecars of one moment beside head and anchor of others."""
     _, moments = grown
     moments[state].place(world)
@@ -127,7 +129,9 @@ def test_all_together_put_back_is_accepted_and_said_to_be_unseen(
 
 
 @pytest.mark.requirement("T66")
-def test_a_repair_goes_on_as_if_nothing_had_happened(grown: Grown, world: World, truths: list[dict[str, bytes]]) -> None:
+def test_a_repair_goes_on_as_if_nothing_had_happened(
+    grown: Grown, world: World, truths: list[dict[str, bytes]]
+) -> None:
     """After either repair the rest of the transcript is indexed, and the end is the same."""
     from timeline import service
 
@@ -139,7 +143,9 @@ def test_a_repair_goes_on_as_if_nothing_had_happened(grown: Grown, world: World,
 
 
 @pytest.mark.requirement("T65", "T67")
-@pytest.mark.parametrize("piece", ["state", "trust", "trust/keys", "trust/pins", "trust/anchor", "state/head", "state/state.db"])
+@pytest.mark.parametrize(
+    "piece", ["state", "trust", "trust/keys", "trust/pins", "trust/anchor", "state/head", "state/state.db"]
+)
 def test_a_piece_of_another_timeline_is_refused(small: World, world: World, piece: str) -> None:
     """Other keys, another origin, another log: nothing of a second timeline passes for this one's."""
     with_folders_of(world, small, piece)

@@ -216,8 +216,12 @@ def _fifo(path: Path) -> None:
 
 
 @pytest.mark.requirement("T67")
-@pytest.mark.parametrize("unsafe", [_link, _hard_link, _open_to_others, _folder, _fifo], ids=lambda f: f.__name__)
-def test_a_file_that_is_not_private_is_refused(small: World, tmp_path: Path, unsafe: Callable[[Path], None]) -> None:
+@pytest.mark.parametrize(
+    "unsafe", [_link, _hard_link, _open_to_others, _folder, _fifo], ids=lambda f: f.__name__
+)
+def test_a_file_that_is_not_private_is_refused(
+    small: World, tmp_path: Path, unsafe: Callable[[Path], None]
+) -> None:
     """Each file below state and trust is linked, opened to others or replaced by no file in turn."""
     for number, name in enumerate(private_files(small)):
         world = small.copy(tmp_path / str(number))
@@ -234,7 +238,9 @@ def test_files_of_another_user_are_refused(world: World, monkeypatch: pytest.Mon
 
 
 @pytest.mark.requirement("T67")
-def test_one_file_of_another_user_is_refused(small: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_file_of_another_user_is_refused(
+    small: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Each file below state and trust belongs to somebody else in turn; folders and the rest stay ours."""
     real_fstat, real_lstat = os.fstat, os.lstat
     for number, name in enumerate(private_files(small)):

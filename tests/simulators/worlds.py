@@ -53,7 +53,9 @@ class SetClock:
         return self.at_ms
 
 
-def session_at(folder: Path, home: Path, *, clock: Clock | None = None, probe: Probe = no_probe) -> service.Session:
+def session_at(
+    folder: Path, home: Path, *, clock: Clock | None = None, probe: Probe = no_probe
+) -> service.Session:
     """The session whose four folders lie in ``folder`` and whose host lives in ``home``."""
     return service.Session(
         Locations(*(folder / name for name in FOLDERS)),

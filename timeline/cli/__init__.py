@@ -1,6 +1,6 @@
 """The command line: parses, calls ``timeline.service``, prints, and ends with a documented exit code."""
 
-import os
+import io
 import sys
 from collections.abc import Callable
 
@@ -9,19 +9,7 @@ import click
 from adapters.errors import AdapterError
 from sidecars.errors import SidecarError
 from timeline import __version__
-from timeline.cli.commands import (
-    demo_command,
-    enroll_command,
-    hook_group,
-    index_command,
-    init_command,
-    receipt_command,
-    revoke_command,
-    search_command,
-    show_command,
-    sources_command,
-    verify_command,
-)
+from timeline.cli import commands
 from timeline.cli.exit import ExitCode, exit_code_of
 from timeline.cli.render import show_error
 from timeline.errors import AccessError, StateMissingError, TimelineError, UsageError
@@ -50,19 +38,7 @@ def timeline() -> None:
     """
 
 
-for _command in (
-    init_command,
-    hook_group,
-    receipt_command,
-    enroll_command,
-    sources_command,
-    revoke_command,
-    index_command,
-    search_command,
-    show_command,
-    verify_command,
-    demo_command,
-):
+for _command in commands.COMMANDS:
     timeline.add_command(_command)
 
 
@@ -73,24 +49,27 @@ def main() -> None:
 
 def main_receipt() -> None:
     """Entry point of ``timeline-receipt`` (T9)."""
-    _end(_run_compatible("timeline-receipt", receipt_command))
+    _end(_run_compatible("timeline-receipt", commands.receipt_command))
 
 
 def main_enroll() -> None:
     """Entry point of ``timeline-enroll`` (T10)."""
-    _end(_run_compatible("timeline-enroll", enroll_command))
+    _end(_run_compatible("timeline-enroll", commands.enroll_command))
 
 
 def main_verify() -> None:
     """Entry point of ``timeline-verify`` (D8)."""
-    _end(_run("timeline-verify", verify_command))
+    _end(_run("timeline-verify", commands.verify_command))
 
 
 def _run_compatible(program: str, command: click.Command) -> int:
     """As the reference's programs end: unavailable is 0, misuse is 1."""
 
     def translate(error: Exception) -> ExitCode:
-        if isinstance(error, UsageError | click.UsageError) or getattr(error, "reason", "") == "confirmation-required":
+        if (
+            isinstance(error, UsageError | click.UsageError)
+            or getattr(error, "reason", "") == "confirmation-required"
+        ):
             return ExitCode.FAILED
         if isinstance(error, AccessError | StateMissingError):
             return ExitCode.DONE
@@ -116,7 +95,7 @@ def _run(
         return ExitCode.INTERRUPTED
     except BrokenPipeError:
         # The reader of our output went away; let nothing else complain about it at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.stdout = io.StringIO()
         return ExitCode.DONE
     return int(result) if isinstance(result, int) else ExitCode.DONE
 

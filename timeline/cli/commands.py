@@ -27,11 +27,18 @@ from timeline.limits import HOOK_INPUT_BYTES_MAX, INDEX_BYTES_DEFAULT, INDEX_BYT
 from timeline.search import Window
 from timeline.terms import parse_query
 
-_EPILOG = "Exit codes: 0 done; 1 failed; 2 usage; 3 done in part; 10 no state; 11 busy; 12 key; 13 denied; 130 interrupted."
+_EPILOG = (
+    "Exit codes: 0 done; 1 failed; 2 usage; 3 done in part; 10 no state; 11 busy; 12 key; 13 denied; "
+    "130 interrupted."
+)
 
 as_json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 root_option = click.option(
-    "--root", default=".", show_default=True, metavar="FOLDER", help="The project; a folder inside it will not do."
+    "--root",
+    default=".",
+    show_default=True,
+    metavar="FOLDER",
+    help="The project; a folder inside it will not do.",
 )
 
 
@@ -58,7 +65,12 @@ def init_command(owner_presence: service.OwnerPresence, *, as_json: bool) -> Non
     session = _session()
     service.init_state(session, owner_presence=owner_presence)
     where = session.locations
-    answer = {"status": "initialised", "state": str(where.state), "trust": str(where.trust), "config": str(where.settings)}
+    answer = {
+        "status": "initialised",
+        "state": str(where.state),
+        "trust": str(where.trust),
+        "config": str(where.settings),
+    }
     show(
         answer,
         as_json=as_json,
@@ -119,14 +131,27 @@ def receipt_command(root: str, *, every: bool, as_json: bool) -> None:
         raise ReceiptAmbiguousError(message)
     answer = answers.receipts_answer(receipts, every=every)
     lines = [f"{r.id}  until {format_utc(r.expires_at)}  session {r.binding.session}" for r in receipts]
-    show(answer, as_json=as_json, lines=lines or ["no receipt is pending: prompt once in the session, then come back"])
+    show(
+        answer,
+        as_json=as_json,
+        lines=lines or ["no receipt is pending: prompt once in the session, then come back"],
+    )
 
 
 @click.command("enroll", epilog=_EPILOG)
 @click.option("--root", required=True, metavar="FOLDER", help="The project.")
-@click.option("--receipt", "receipt_id", required=True, metavar="ID", help="The receipt, asthr_... ; spent by the attempt.")
 @click.option(
-    "--confirm-local-timeline", "confirmed", is_flag=True, help="You, the owner, consent to reading this session."
+    "--receipt",
+    "receipt_id",
+    required=True,
+    metavar="ID",
+    help="The receipt, asthr_... ; spent by the attempt.",
+)
+@click.option(
+    "--confirm-local-timeline",
+    "confirmed",
+    is_flag=True,
+    help="You, the owner, consent to reading this session.",
 )
 @as_json_option
 def enroll_command(root: str, receipt_id: str, *, confirmed: bool, as_json: bool) -> None:
@@ -147,7 +172,9 @@ def enroll_command(root: str, receipt_id: str, *, confirmed: bool, as_json: bool
 
 @click.command("sources", epilog=_EPILOG)
 @click.option("--root", default=None, metavar="FOLDER", help="Only this project.  [default: every project]")
-@click.option("--watch", is_flag=True, help="Stay, and name each source whose transcript is touched, until Ctrl-C.")
+@click.option(
+    "--watch", is_flag=True, help="Stay, and name each source whose transcript is touched, until Ctrl-C."
+)
 @as_json_option
 def sources_command(root: str | None, *, watch: bool, as_json: bool) -> None:
     """List enrolled sources and what became of their transcripts.
@@ -189,7 +216,11 @@ def revoke_command(enrollment: str, *, as_json: bool) -> None:
       timeline revoke timeline-enrollment:0123...
     """
     source = service.revoke(_session(), enrollment)
-    answer = {"status": "revoked", "id": source.enrollment.enrollment_id, "source": source.enrollment.source.ref}
+    answer = {
+        "status": "revoked",
+        "id": source.enrollment.enrollment_id,
+        "source": source.enrollment.source.ref,
+    }
     show(answer, as_json=as_json, lines=[f"revoked {answer['id']}"])
 
 
@@ -203,9 +234,16 @@ def revoke_command(enrollment: str, *, as_json: bool) -> None:
     show_default=True,
     help=f"Bytes of one operation, {INDEX_BYTES_MIN} to {INDEX_BYTES_MAX}.",
 )
-@click.option("--operations", type=click.IntRange(min=1), default=None, help="Stop after so many.  [default: run to the end]")
+@click.option(
+    "--operations",
+    type=click.IntRange(min=1),
+    default=None,
+    help="Stop after so many.  [default: run to the end]",
+)
 @as_json_option
-def index_command(root: str, source: str | None, max_bytes: int, operations: int | None, *, as_json: bool) -> int:
+def index_command(
+    root: str, source: str | None, max_bytes: int, operations: int | None, *, as_json: bool
+) -> int:
     """Read the enrolled transcripts of a project and keep their objective results, signed and redacted.
 
     Can be interrupted at any point; the next run goes on where the last committed operation ended.
@@ -237,13 +275,24 @@ def _index_answer(result: IndexResult | tuple[Any, Any]) -> answers.Json:
 @click.argument("terms", nargs=-1)
 @click.option("--at", default=None, metavar="TIME", help="An exact UTC time, 2026-01-31T10:00:00Z.")
 @click.option(
-    "--window", "window_seconds", type=int, default=0, show_default=True, help="Seconds before and after --at, at most 900."
+    "--window",
+    "window_seconds",
+    type=int,
+    default=0,
+    show_default=True,
+    help="Seconds before and after --at, at most 900.",
 )
 @root_option
 @click.option("--source", default=None, metavar="REF", help="Only this source.")
 @as_json_option
 def search_command(
-    terms: tuple[str, ...], at: str | None, window_seconds: int, root: str, source: str | None, *, as_json: bool
+    terms: tuple[str, ...],
+    at: str | None,
+    window_seconds: int,
+    root: str,
+    source: str | None,
+    *,
+    as_json: bool,
 ) -> int:
     """Find evidence by an exact time or by two TERMS: runner, outcome, kind, a count, a label.
 
@@ -270,7 +319,9 @@ def _exact_time(text: str) -> int:
         return parse_utc(text)
     except ValueError as error:
         message = "--at: not an exact UTC time"
-        raise QueryError(message, hint="write it as 2026-01-31T10:00:00Z or with .mmm before the Z") from error
+        raise QueryError(
+            message, hint="write it as 2026-01-31T10:00:00Z or with .mmm before the Z"
+        ) from error
 
 
 @click.command("show", epilog=_EPILOG)
@@ -291,7 +342,9 @@ def show_command(event: str, root: str, *, as_json: bool) -> int:
 
 
 @click.command("verify", epilog=_EPILOG)
-@click.option("--deep", is_flag=True, help="Rebuild and compare every projection; read every event's lines again.")
+@click.option(
+    "--deep", is_flag=True, help="Rebuild and compare every projection; read every event's lines again."
+)
 @as_json_option
 def verify_command(*, deep: bool, as_json: bool) -> int:
     """Check keys, head, anchor, log, sidecars and database, and say what was not checked. Changes nothing.
@@ -313,7 +366,9 @@ def verify_command(*, deep: bool, as_json: bool) -> int:
 
 
 @click.command("demo", epilog=_EPILOG)
-@click.option("--keep", default=None, metavar="DIR", help="Leave state, trust, config, runtime and home behind in DIR.")
+@click.option(
+    "--keep", default=None, metavar="DIR", help="Leave state, trust, config, runtime and home behind in DIR."
+)
 def demo_command(keep: str | None) -> None:
     """Tell the whole story on a simulated host: enroll, index, search, verify, and a refused rollback.
 
@@ -329,3 +384,17 @@ def demo_command(keep: str | None) -> None:
     run_demo(None if keep is None else Path(keep), click.echo)
 
 
+COMMANDS = (
+    init_command,
+    hook_group,
+    receipt_command,
+    enroll_command,
+    sources_command,
+    revoke_command,
+    index_command,
+    search_command,
+    show_command,
+    verify_command,
+    demo_command,
+)
+"""Every command, in the order of their use."""

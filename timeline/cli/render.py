@@ -58,10 +58,18 @@ def progress(label: str) -> Iterator[Progress]:
 def card_lines(card: Json) -> list[str]:
     """An evidence card for a person."""
     counts = [
-        f"{card[name]} {name}" for name in ("passed", "failed", "errors", "skipped") if card.get(name) is not None
+        f"{card[name]} {name}"
+        for name in ("passed", "failed", "errors", "skipped")
+        if card.get(name) is not None
     ]
     exit_code = "no exit code" if card.get("exitCode") is None else f"exit {card['exitCode']}"
-    facts = [card["at"] or "no reliable time", card["runner"], card["outcome"].upper(), ", ".join(counts), exit_code]
+    facts = [
+        card["at"] or "no reliable time",
+        card["runner"],
+        card["outcome"].upper(),
+        ", ".join(counts),
+        exit_code,
+    ]
     first = "  ".join(fact for fact in facts if fact)
     second = f"    {card['id']}  {card['binding']}  {card['understanding']}"
     if card["testLabel"]:
@@ -94,10 +102,15 @@ def index_lines(answer: Json) -> list[str]:
         lines = [f"{answer['source']}: refused: {answer['message']} [{answer['reason']}]"]
         return [*lines, f"  hint: {answer['hint']}"] if answer["hint"] else lines
     return [
-        f"{answer['source']}: {answer['status']}, {answer['indexedBytes'] / _MIB:.2f} of "
-        f"{answer['size'] / _MIB:.2f} MiB, {answer['events']} events ({answer['added']} new), {answer['understanding']}",
-        f"  {answer['records']} records, {answer['calls']} calls, {answer['prompts']} prompts, "
-        f"{answer['defects']} defects, {answer['unknown']} unknown, {answer['pendingBytes']} bytes pending",
+        (
+            f"{answer['source']}: {answer['status']}, {answer['indexedBytes'] / _MIB:.2f} of "
+            f"{answer['size'] / _MIB:.2f} MiB, {answer['events']} events ({answer['added']} new), "
+            f"{answer['understanding']}"
+        ),
+        (
+            f"  {answer['records']} records, {answer['calls']} calls, {answer['prompts']} prompts, "
+            f"{answer['defects']} defects, {answer['unknown']} unknown, {answer['pendingBytes']} bytes pending"
+        ),
     ]
 
 
@@ -105,8 +118,10 @@ def source_lines(source: Json) -> list[str]:
     """One enrolled source for a person."""
     state = source["state"] if source["reason"] is None else f"{source['state']} ({source['reason']})"
     return [
-        f"{source['source']}  {source['host']}  {state}  {source['events']} events, "
-        f"{source['indexedBytes']} of {source['size']} bytes, until {source['expiresAt']}",
+        (
+            f"{source['source']}  {source['host']}  {state}  {source['events']} events, "
+            f"{source['indexedBytes']} of {source['size']} bytes, until {source['expiresAt']}"
+        ),
         f"    {source['enrollment']}  {source['path']}",
     ]
 
@@ -118,7 +133,10 @@ def report_lines(report: Json) -> list[str]:
         lines.append(f"origin {report['origin']}  root {report['root']}")
     for check in report["checks"]:
         mark = "ok  " if check["ok"] else "FAIL"
-        lines.append(f"{mark} {check['name']}: {check['detail']}" + (f" [{check['reason']}]" if check["reason"] else ""))
+        lines.append(
+            f"{mark} {check['name']}: {check['detail']}"
+            + (f" [{check['reason']}]" if check["reason"] else "")
+        )
         if check["hint"] and not check["ok"]:
             lines.append(f"     hint: {check['hint']}")
     if report["simulatedHost"]:

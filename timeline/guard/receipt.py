@@ -51,7 +51,10 @@ class SourceAtPrompt(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return (
             (self.path, self.device, self.inode) == (now.path, now.device, now.inode)
             and now.size >= self.size
-            and (self.size != now.size or (self.mtime_ns, self.ctime_ns) == (str(now.mtime_ns), str(now.ctime_ns)))
+            and (
+                self.size != now.size
+                or (self.mtime_ns, self.ctime_ns) == (str(now.mtime_ns), str(now.ctime_ns))
+            )
         )
 
 
@@ -118,7 +121,9 @@ def parse_prompt_event(content: bytes) -> PromptEvent:
             message = f"field {name} of the hook's input must be a text"
             raise HookInputError(message)
         fields[name] = value
-    identity = canonical_bytes([fields["session_id"], fields["transcript_path"], str(found.get("turn_id", ""))])
+    identity = canonical_bytes(
+        [fields["session_id"], fields["transcript_path"], str(found.get("turn_id", ""))]
+    )
     return PromptEvent(
         fields["session_id"],
         fields["transcript_path"],
@@ -168,9 +173,7 @@ def binding_of(wire: EnrollmentBinding) -> Binding:
     route = None
     if wire.portal is not None and wire.thread is not None:
         route = Route(wire.portal, wire.thread)
-    return Binding(
-        wire.host, wire.session, wire.user, wire.tenant, wire.project, wire.task, wire.goal, route
-    )
+    return Binding(wire.host, wire.session, wire.user, wire.tenant, wire.project, wire.task, wire.goal, route)
 
 
 def issue_receipt(
