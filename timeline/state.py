@@ -17,7 +17,7 @@ from sidecars.sidecar import PAYLOAD_TYPE, EventRange, Sidecar, SidecarHeader, p
 from sidecars.store import Store as SidecarStore
 from sidecars.trust import Belief, Consistent
 from timeline.clock import Clock, Entropy
-from timeline.errors import StateMissingError
+from timeline.errors import StateIncompleteError, StateMissingError
 from timeline.files import DirectoryIdentity, check_directory, remove_temporaries
 from timeline.keystore import Keystore, load_keystore
 from timeline.lock import hold_writer_lock
@@ -25,6 +25,8 @@ from timeline.paths import Locations
 from timeline.store import Store, open_store
 from timeline.tlog import LogReading, Probe, Step, no_probe, read_log, repair, seal_batch, write_batch
 from timeline.view import LogView, fold_leaves
+
+_INIT_AGAIN = "nothing was recorded yet: remove the state and trust folders, then run `timeline init` again"
 
 
 class Ports(msgspec.Struct, frozen=True):
@@ -259,6 +261,10 @@ def open_for_writing(locations: Locations, ports: Ports) -> Iterator[State]:
         state.sidecars.remove_strays()
         if not state.consistent:
             state.repair()
+        if state.view.policy is None:
+            # A commit on top would be signed, and never be believed: the first leaf must be a policy.
+            message = f"{locations.state}: the log is empty, `timeline init` was interrupted"
+            raise StateIncompleteError(message, hint=_INIT_AGAIN)
         yield state
 
 

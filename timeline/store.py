@@ -25,6 +25,9 @@ from timeline.files import check_private
 from timeline.limits import SQLITE_BUSY_MS
 from timeline.schema import APPLICATION_ID, PROJECTIONS, SCHEMA_VERSION, TABLES, migrate
 
+_BESIDE = ("", "-wal", "-shm", "-journal")
+"""The database and what SQLite keeps beside it while it is open or after a crash: all of it is the state."""
+
 _PRAGMAS = (
     f"PRAGMA busy_timeout = {SQLITE_BUSY_MS}",
     "PRAGMA synchronous = FULL",
@@ -265,14 +268,8 @@ def open_store(path: Path) -> Store:
         UnsafeFileError: linked, foreign or open to others.
         StateError: damaged, newer or busy.
     """
-    try:
-        check_private(path, os.lstat(path))
-    except FileNotFoundError as error:
-        message = f"{path}: file is missing"
-        raise StateIncompleteError(message) from error
-    except OSError as error:
-        message = f"{path}: cannot be looked at"
-        raise UnsafeFileError(message) from error
+    for suffix in _BESIDE:
+        _check_file(path.with_name(path.name + suffix), needed=not suffix)
     store = _connect(path)
     try:
         store.check_schema()
@@ -280,6 +277,18 @@ def open_store(path: Path) -> Store:
         store.close()
         raise
     return store
+
+
+def _check_file(path: Path, *, needed: bool) -> None:
+    try:
+        check_private(path, os.lstat(path))
+    except FileNotFoundError as error:
+        if needed:
+            message = f"{path}: file is missing"
+            raise StateIncompleteError(message) from error
+    except OSError as error:
+        message = f"{path}: cannot be looked at"
+        raise UnsafeFileError(message) from error
 
 
 def _connect(path: Path) -> Store:

@@ -11,7 +11,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.simulators.worlds import World, answers_of, contents, is_refused, search_once, verdict_of
+from tests.simulators.worlds import World, answers_of, contents, is_refused, refusal_of, search_once, verdict_of
+from timeline import service
 
 NOTE = {"malformed", "non-canonical", "unknown-key", "bad-signature", "origin-mismatch"}
 """Ways in which a changed checkpoint is none of this log."""
@@ -161,7 +162,7 @@ def test_a_truncated_file_is_refused(world: World, keep: str) -> None:
         left = {"nothing": 0, "half": len(content) // 2, "all but one": len(content) - 1}[keep]
         path.write_bytes(content[:left])
         # A last page that a crashed checkpoint left unfinished is SQLite's to fill; its rows are checked all the same.
-        if name != "state/state.db" or search_once(world) != before:
+        if (name, keep) != ("state/state.db", "all but one") or search_once(world) != before:
             assert_refused(world, CUT[group_of(name)])
         path.write_bytes(content)
     assert search_once(world) == before
@@ -173,6 +174,7 @@ def test_a_missing_folder_is_no_fresh_start(world: World, name: str) -> None:
     """A folder that is gone is refused and not made again, and ``init`` does not begin anew beside the rest."""
     shutil.rmtree(world.folder / name)
     assert_refused(world, {"state-incomplete"})
+    assert refusal_of(lambda: service.init_state(world.session)) == "state-exists"
     assert not (world.folder / name).exists()
 
 
@@ -227,6 +229,19 @@ def test_a_file_that_is_not_private_is_refused(
         world = small.copy(tmp_path / str(number))
         unsafe(world.folder / name)
         assert_refused(world, {"unsafe-file", "store-file-unsafe"})
+
+
+@pytest.mark.requirement("T67")
+@pytest.mark.parametrize("suffix", ["-wal", "-shm", "-journal"])
+@pytest.mark.parametrize("unsafe", [_link, _open_to_others], ids=lambda f: f.__name__)
+def test_what_lies_beside_the_database_must_be_private_too(
+    world: World, suffix: str, unsafe: Callable[[Path], None]
+) -> None:
+    """A write-ahead log that leads elsewhere would be read, and written, in place of ours."""
+    beside = world.locations.database.with_name("state.db" + suffix)
+    beside.write_bytes(b"")
+    unsafe(beside)
+    assert_refused(world, {"unsafe-file"})
 
 
 @pytest.mark.requirement("T67")
