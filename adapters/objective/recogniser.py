@@ -172,12 +172,12 @@ def summary_lines(text: str) -> list[str]:
 
     Lines are split at ``0x0A`` only. A line that is too long to be a summary is emptied, so that indexes stay.
     """
-    lines = ["" if len(raw) > MAX_LINE_CHARS else raw for raw in text.split("\n")]
-    if (
-        "\x1b" in text
-    ):  # most outputs have no colours, and looking for them line by line is the dearest step here
-        lines = [_ANSI.sub("", line) for line in lines]
-    return [line.rstrip(" \t\r") for line in lines]
+    lines = text.split("\n")
+    if any(len(raw) > MAX_LINE_CHARS for raw in lines):
+        text = "\n".join("" if len(raw) > MAX_LINE_CHARS else raw for raw in lines)
+    if "\x1b" in text:  # once over the whole: a colour code holds no newline
+        text = _ANSI.sub("", text)
+    return [line.rstrip(" \t\r") for line in text.split("\n")]
 
 
 def milliseconds(seconds: str) -> int:
