@@ -9,9 +9,10 @@ import click
 from adapters.errors import AdapterError
 from sidecars.errors import SidecarError
 from timeline import __version__
+from timeline.answers import AUTHORITY
 from timeline.cli import commands
 from timeline.cli.exit import ExitCode, exit_code_of
-from timeline.cli.render import show_error
+from timeline.cli.render import show, show_error
 from timeline.errors import AccessError, StateMissingError, TimelineError, UsageError
 
 _EPILOG = (
@@ -88,8 +89,12 @@ def _run(
         show_error(program, _Misuse(error), as_json=as_json)
         return ExitCode.USAGE if translate is exit_code_of else translate(error)
     except (TimelineError, SidecarError, AdapterError) as error:
+        code = translate(error)
         show_error(program, error, as_json=as_json)
-        return translate(error)
+        if code is ExitCode.DONE:  # a program that reports "unavailable" as data
+            status = {"status": "unavailable", "reason": error.reason, "authority": AUTHORITY}
+            show(status, as_json=as_json, lines=[f"unavailable: {error.reason}"])
+        return code
     except (KeyboardInterrupt, click.Abort):
         click.echo(f"{program}: interrupted; what was committed stays", err=True)
         return ExitCode.INTERRUPTED
