@@ -77,7 +77,7 @@ def find_locations(environment: Mapping[str, str]) -> Locations:
     for name, variable in _VARIABLES.items():
         given = environment.get(variable)
         if given is None:
-            found[name] = _default(name)
+            found[name] = _default(name, environment)
         elif not given or not Path(given).is_absolute() or "\0" in given:
             message = f"{variable}: must be an absolute path"
             raise ConfigError(message, hint=f"set {variable} to an absolute path, or unset it")
@@ -86,7 +86,7 @@ def find_locations(environment: Mapping[str, str]) -> Locations:
     return Locations(**found)
 
 
-def _default(name: str) -> Path:
+def _default(name: str, environment: Mapping[str, str]) -> Path:
     # Imported here: commands that are told all four folders need not pay for it at start-up.
     import platformdirs
 
@@ -96,4 +96,8 @@ def _default(name: str) -> Path:
         return Path(platformdirs.user_data_dir("timeline")) / "trust"
     if name == "config":
         return Path(platformdirs.user_config_dir("timeline"))
-    return Path(platformdirs.user_runtime_dir("timeline"))
+    runtime = environment.get("XDG_RUNTIME_DIR", "")
+    if Path(runtime).is_absolute():
+        return Path(runtime) / "timeline"
+    # Without a runtime folder of the session, one below the user's own cache: never one that others can make.
+    return Path(platformdirs.user_cache_dir("timeline")) / "runtime"

@@ -95,20 +95,19 @@ def session_from(environment: Mapping[str, str]) -> Session:
 
 
 def canonical_root(root: str) -> str:
-    """The project root as bindings spell it.
+    """The project that a folder belongs to, as bindings spell it: the nearest one upwards that holds ``.git``.
 
     Raises:
         UsageError: there is no such folder.
     """
-    path = os.path.realpath(root)
-    if not os.path.isdir(path):
+    if not os.path.isdir(root):
         message = f"{root[:200]}: no such folder"
         raise UsageError(message, hint="give the project's folder with --root")
-    return path
+    return project_of(root)
 
 
 def project_of(folder: str) -> str:
-    """The project that a folder belongs to: the nearest folder upwards that holds ``.git``, else itself."""
+    """The nearest folder upwards that holds ``.git``, else the folder itself; need not exist."""
     path = Path(os.path.realpath(folder))
     for candidate in (path, *path.parents):
         if (candidate / ".git").exists():

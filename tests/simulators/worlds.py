@@ -7,7 +7,9 @@ runtime are what a copy has of its own. Needs no pytest, so that child processes
 import itertools
 import json
 import shutil
+import sqlite3
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -303,3 +305,18 @@ def _search(world: World, *, window: Window | None = None, terms: tuple[str, str
 def _sources(world: World) -> bytes:
     listed = service.list_sources(world.session, world.root)
     return answers.encode({"sources": [answers.source_answer(status) for status in listed]})
+
+
+# -- what a world's log is -------------------------------------------------------------------------------------
+
+
+def leaves_of(world: World) -> list[tuple[int, bytes, bytes]]:
+    """The rows of the log as they lie in the database, believed or not."""
+    with closing(sqlite3.connect(world.locations.database)) as connection:
+        return connection.execute("SELECT idx, salt, envelope FROM leaf ORDER BY idx").fetchall()
+
+
+def checkpoint_of(path: Path) -> tuple[int, str]:
+    """Size and root that a checkpoint file states, believed or not."""
+    lines = path.read_text(encoding="utf-8").split("\n")
+    return int(lines[1]), lines[2]

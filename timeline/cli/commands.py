@@ -38,7 +38,7 @@ root_option = click.option(
     default=".",
     show_default=True,
     metavar="FOLDER",
-    help="The project; a folder inside it will not do.",
+    help="The project, or a folder in it.",
 )
 
 

@@ -1,0 +1,72 @@
+"""A child process that indexes and is killed: by itself at a chosen step of a commit, or by its parent at any instant.
+
+The child is a fork of the process that runs the tests, so that it starts at once; it never returns to the test.
+"""
+
+import os
+import select
+import signal
+import warnings
+from collections.abc import Callable
+
+from tests.simulators.worlds import SEGMENT_BYTES, World, with_probe
+from timeline import service
+from timeline.tlog import Step
+
+_FAILED = 70
+
+
+def index_and_die_at(world: World, step: Step, occurrence: int) -> bool:
+    """Index in a child that kills itself at the ``occurrence``-th time of ``step``; whether it got that far."""
+    left = occurrence
+
+    def probe(now: Step) -> None:
+        nonlocal left
+        left -= now is step
+        if left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    session = with_probe(world.session, probe)
+    return _was_killed(_start(lambda: _index(session, world)))
+
+
+def index_and_kill_after(world: World, seconds: float) -> bool:
+    """Index in a child and kill it after ``seconds``; whether it was still at work then."""
+    reading, writing = os.pipe()
+    child = _start(lambda: _index(world.session, world))
+    os.close(writing)  # the child holds the other end: it closes when the child ends
+    select.select([reading], [], [], seconds)
+    os.kill(child, signal.SIGKILL)
+    os.close(reading)
+    return _was_killed(child)
+
+
+def _index(session: service.Session, world: World) -> None:
+    for result in service.index(session, world.root, max_bytes=SEGMENT_BYTES):
+        if isinstance(result, tuple):
+            raise result[1]
+
+
+def _start(action: Callable[[], None]) -> int:
+    with warnings.catch_warnings():
+        # Python 3.12 warns where other threads are alive; ours hold no lock that the child needs.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        child = os.fork()
+    if child:
+        return child
+    code = _FAILED
+    try:
+        action()
+        code = 0
+    finally:
+        os._exit(code)
+
+
+def _was_killed(child: int) -> bool:
+    """Wait for the child; an end that is neither its own nor the kill fails."""
+    _, status = os.waitpid(child, 0)
+    if os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL:
+        return True
+    if os.waitstatus_to_exitcode(status) != 0:
+        raise RuntimeError(status)
+    return False
