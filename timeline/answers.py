@@ -5,8 +5,9 @@ permission and starts nothing (T4). Nothing here holds text of a transcript, a p
 """
 
 import hashlib
-import json
 from typing import Any, Final
+
+import msgspec
 
 from sidecars.event import Event
 from sidecars.leaf import Enrollment
@@ -208,7 +209,7 @@ def report_answer(report: Report) -> Json:
 
 def encode(value: Json) -> bytes:
     """A value as JSON bytes."""
-    return json.dumps(value).encode()
+    return msgspec.json.encode(value)
 
 
 def source_digest(source: EnrolledSource) -> str:

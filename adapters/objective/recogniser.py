@@ -62,6 +62,28 @@ class Started(msgspec.Struct, frozen=True):
     arguments: tuple[str, ...]
 
 
+class LazyPattern:
+    """A pattern that is compiled at its first use.
+
+    Compiling every runner's patterns costs a short command more than its work; it mostly needs one runner's.
+    """
+
+    fullmatch: Callable[[str], re.Match[str] | None]
+    match: Callable[[str], re.Match[str] | None]
+    search: Callable[[str], re.Match[str] | None]
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def __getattr__(self, name: str) -> Callable[[str], re.Match[str] | None]:
+        """Called only while the methods are not set yet."""
+        if name not in {"fullmatch", "match", "search"}:
+            raise AttributeError(name)
+        compiled = re.compile(self._text)
+        self.fullmatch, self.match, self.search = compiled.fullmatch, compiled.match, compiled.search
+        return getattr(compiled, name)  # type: ignore[no-any-return]  # one of the three
+
+
 class CommandForm(msgspec.Struct, frozen=True):
     """How the start of a runner looks: its name, its subcommand, and what rules it out.
 

@@ -1,12 +1,12 @@
 """What people see: plain text on standard output, errors and hints on standard error, progress where work is long."""
 
-import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
 import click
+import msgspec
 
 from timeline.answers import Json
 from timeline.index import Progress
@@ -17,7 +17,7 @@ _MIB = 1024 * 1024
 def show(answer: Json | list[Json], *, as_json: bool, lines: list[str]) -> None:
     """Print an answer: one JSON document, or its lines for a person."""
     if as_json:
-        click.echo(json.dumps(answer, indent=2, sort_keys=True))
+        click.echo(_json(answer))
     else:
         for line in lines:
             click.echo(line)
@@ -28,11 +28,15 @@ def show_error(program: str, error: Any, *, as_json: bool) -> None:  # noqa: ANN
     message, reason = str(error), getattr(error, "reason", "error")
     hint = getattr(error, "hint", None) or ""
     if as_json:
-        click.echo(json.dumps({"error": message, "reason": reason, "hint": hint}, sort_keys=True), err=True)
+        click.echo(_json({"error": message, "reason": reason, "hint": hint}), err=True)
         return
     click.echo(f"{program}: error: {message} [{reason}]", err=True)
     if hint:
         click.echo(f"{program}: hint: {hint}", err=True)
+
+
+def _json(value: Json | list[Json]) -> str:
+    return msgspec.json.format(msgspec.json.encode(value, order="sorted"), indent=2).decode()
 
 
 @contextmanager

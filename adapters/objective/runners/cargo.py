@@ -5,13 +5,12 @@ and printed no result (it aborted) leaves the sum partial. Source: ``library/tes
 rust-lang/rust.
 """
 
-import re
 from collections.abc import Sequence
 
-from adapters.objective.recogniser import CommandForm, Recogniser, Summary, milliseconds
+from adapters.objective.recogniser import CommandForm, LazyPattern, Recogniser, Summary, milliseconds
 
-_RUNNING = re.compile(r"running [0-9]{1,9} tests?")
-_RESULT = re.compile(
+_RUNNING = LazyPattern(r"running [0-9]{1,9} tests?")
+_RESULT = LazyPattern(
     r"test result: (?P<word>ok|FAILED)\. (?P<passed>[0-9]{1,9}) passed; (?P<failed>[0-9]{1,9}) failed;"
     r" (?P<ignored>[0-9]{1,9}) ignored; (?P<measured>[0-9]{1,9}) measured; [0-9]{1,9} filtered out"
     r"(?:; finished in (?P<seconds>[0-9]{1,9}\.[0-9]{1,6})s)?"

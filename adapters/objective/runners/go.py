@@ -9,18 +9,18 @@ not build is an error. ``[no test files]`` is neither ok nor failed. Source: ``c
 import re
 from collections.abc import Sequence
 
-from adapters.objective.recogniser import CommandForm, Recogniser, Summary, milliseconds
+from adapters.objective.recogniser import CommandForm, LazyPattern, Recogniser, Summary, milliseconds
 
-_OK = re.compile(
+_OK = LazyPattern(
     r"ok  ?\t(?P<package>[^\s]{1,400})\t(?:(?P<seconds>[0-9]{1,9}\.[0-9]{1,6})s|\(cached\))(?:[ \t].{0,200})?"
 )
-_FAIL = re.compile(
+_FAIL = LazyPattern(
     r"FAIL\t(?P<package>[^\s]{1,400})"
     r"(?:\t(?P<seconds>[0-9]{1,9}\.[0-9]{1,6})s| (?P<broken>\[(?:build|setup) failed\]))(?:[ \t].{0,200})?"
 )
-_TEST = re.compile(r"--- (?P<word>PASS|FAIL|SKIP): [^\s]{1,400} \([0-9]{1,9}\.[0-9]{1,6}s\)")
+_TEST = LazyPattern(r"--- (?P<word>PASS|FAIL|SKIP): [^\s]{1,400} \([0-9]{1,9}\.[0-9]{1,6}s\)")
 _NOTHING = "[no tests to run]"
-_RUN = re.compile(r"=== RUN {1,3}[^\s]{1,400}")
+_RUN = LazyPattern(r"=== RUN {1,3}[^\s]{1,400}")
 
 
 def read(lines: Sequence[str]) -> tuple[Summary, ...]:
@@ -40,7 +40,7 @@ def read(lines: Sequence[str]) -> tuple[Summary, ...]:
 
 
 def _summary(packages: list[re.Match[str]], tests: dict[str, int], last: int, *, verbose: bool) -> Summary:
-    failing = [found for found in packages if found.re is _FAIL]
+    failing = [found for found in packages if found.group().startswith("FAIL")]
     broken = sum(found["broken"] is not None for found in failing)
     seconds = [found["seconds"] for found in packages if found["seconds"] is not None]
     names = [found["package"] for found in packages]

@@ -4,17 +4,16 @@ A todo is neither passed nor failed. A suite that fails without a failed test di
 categories that are zero, so an absent one is zero. Source: ``packages/jest-reporters/src/getSummary.ts``.
 """
 
-import re
 from collections.abc import Sequence
 
-from adapters.objective.recogniser import CommandForm, Recogniser, Summary, milliseconds
+from adapters.objective.recogniser import CommandForm, LazyPattern, Recogniser, Summary, milliseconds
 
 _COUNT = r"[0-9]{1,9} [a-z]{1,20}"
-_SUITES = re.compile(
+_SUITES = LazyPattern(
     rf"Test Suites: {{1,10}}(?P<counts>(?:{_COUNT}, ){{0,7}})(?:[0-9]{{1,9}} of )?[0-9]{{1,9}} total"
 )
-_TESTS = re.compile(rf"Tests: {{1,20}}(?P<counts>{_COUNT}(?:, {_COUNT}){{0,7}})")
-_TIME = re.compile(r"Time: {1,20}(?P<seconds>[0-9]{1,9}(?:\.[0-9]{1,6})?) (?P<unit>s|ms|m)\b.{0,80}")
+_TESTS = LazyPattern(rf"Tests: {{1,20}}(?P<counts>{_COUNT}(?:, {_COUNT}){{0,7}})")
+_TIME = LazyPattern(r"Time: {1,20}(?P<seconds>[0-9]{1,9}(?:\.[0-9]{1,6})?) (?P<unit>s|ms|m)\b.{0,80}")
 _CATEGORIES = frozenset({"failed", "skipped", "pending", "todo", "passed", "total"})
 _TIME_WITHIN = 4
 """``Snapshots:`` and its details may stand between ``Tests:`` and ``Time:``."""

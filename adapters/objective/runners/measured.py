@@ -7,9 +7,9 @@ The reference prints no number of failures, so ``failed`` stays absent.
 import re
 from collections.abc import Sequence
 
-from adapters.objective.recogniser import CommandForm, Kind, Recogniser, Summary
+from adapters.objective.recogniser import CommandForm, Kind, LazyPattern, Recogniser, Summary
 
-_LINE = re.compile(
+_LINE = LazyPattern(
     r"Measured Suite (?P<number>[0-9]{1,6}); result: (?P<word>PASS|FAIL)"
     r" (?P<passed>[0-9]{1,9})/(?P<total>[0-9]{1,9})\."
 )

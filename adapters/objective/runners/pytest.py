@@ -9,10 +9,10 @@ Source: ``_pytest/terminal.py`` (``build_summary_stats_line``), exit codes of ``
 import re
 from collections.abc import Sequence
 
-from adapters.objective.recogniser import CommandForm, Outcome, Recogniser, Summary, milliseconds
+from adapters.objective.recogniser import CommandForm, LazyPattern, Outcome, Recogniser, Summary, milliseconds
 
 _COUNT = r"[0-9]{1,9} [a-z][a-z ]{0,30}"
-_LINE = re.compile(
+_LINE = LazyPattern(
     rf"(?:={{1,200}} )?(?P<counts>no tests ran|{_COUNT}(?:, {_COUNT}){{0,15}})"
     r" in (?P<seconds>[0-9]{1,9}(?:\.[0-9]{1,6})?)(?:s| seconds)(?: \([0-9:, a-z]{1,30}\))?(?: ={1,200})?"
 )

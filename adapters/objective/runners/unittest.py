@@ -8,13 +8,13 @@ once), and stays absent. An unexpected success is a failure. Source: ``unittest/
 import re
 from collections.abc import Sequence
 
-from adapters.objective.recogniser import CommandForm, Outcome, Recogniser, Summary, milliseconds
+from adapters.objective.recogniser import CommandForm, LazyPattern, Outcome, Recogniser, Summary, milliseconds
 
-_RAN = re.compile(r"Ran (?P<total>[0-9]{1,9}) tests? in (?P<seconds>[0-9]{1,9}\.[0-9]{1,6})s")
-_VERDICT = re.compile(
+_RAN = LazyPattern(r"Ran (?P<total>[0-9]{1,9}) tests? in (?P<seconds>[0-9]{1,9}\.[0-9]{1,6})s")
+_VERDICT = LazyPattern(
     r"(?P<word>OK|FAILED|NO TESTS RAN)(?: \((?P<counts>[a-z]+[a-z ]{0,30}=[0-9, a-z=]{1,200})\))?"
 )
-_COUNT = re.compile(r"(?P<name>[a-z ]{1,40})=(?P<number>[0-9]{1,9})")
+_COUNT = LazyPattern(r"(?P<name>[a-z ]{1,40})=(?P<number>[0-9]{1,9})")
 _NAMES = frozenset({"failures", "errors", "skipped", "expected failures", "unexpected successes"})
 _BLANKS = 2
 

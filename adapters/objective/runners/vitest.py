@@ -9,14 +9,16 @@ Source: ``packages/vitest/src/node/reporters/base.ts`` (``reportTestSummary``).
 import re
 from collections.abc import Sequence
 
-from adapters.objective.recogniser import CommandForm, Recogniser, Summary, milliseconds
+from adapters.objective.recogniser import CommandForm, LazyPattern, Recogniser, Summary, milliseconds
 
 _COUNT = r"[0-9]{1,9} [a-z]{1,20}(?: [a-z]{1,20})?"
 _COUNTS = rf"(?P<counts>no tests|{_COUNT}(?: \| {_COUNT}){{0,7}}(?: \((?P<total>[0-9]{{1,9}})\))?)"
-_FILES = re.compile(rf" {{0,12}}Test Files  {_COUNTS}")
-_TESTS = re.compile(rf" {{0,12}}Tests  {_COUNTS}")
-_ERRORS = re.compile(r" {0,12}Errors  (?P<errors>[0-9]{1,9}) errors?")
-_DURATION = re.compile(r" {0,12}Duration  (?P<seconds>[0-9]{1,9}(?:\.[0-9]{1,6})?)(?P<unit>ms|s|m)\b.{0,400}")
+_FILES = LazyPattern(rf" {{0,12}}Test Files  {_COUNTS}")
+_TESTS = LazyPattern(rf" {{0,12}}Tests  {_COUNTS}")
+_ERRORS = LazyPattern(r" {0,12}Errors  (?P<errors>[0-9]{1,9}) errors?")
+_DURATION = LazyPattern(
+    r" {0,12}Duration  (?P<seconds>[0-9]{1,9}(?:\.[0-9]{1,6})?)(?P<unit>ms|s|m)\b.{0,400}"
+)
 _CATEGORIES = frozenset({"failed", "passed", "skipped", "todo", "expected fail"})
 _BLOCK = 6
 """``Type Errors``, ``Errors`` and ``Start at`` may stand between ``Tests`` and ``Duration``."""
