@@ -130,6 +130,8 @@ def _work(stage: _Stage) -> tuple[CodexRollout, Path, int]:
     _hook(stage, rollout, path)
     (stage.project / "sums.py").write_text(_BROKEN)
     (stage.project / "test_sums.py").write_text(_TESTS)
+    # Its own settings, so that those of a folder around the demonstration are not taken.
+    (stage.project / "pytest.ini").write_text("[pytest]\n")
     output, code = _run_pytest(stage.project)
     _require(code == 1 and "1 failed, 1 passed" in output, "the first run fails one of two tests")
     rollout.command(_COMMAND, output, code)

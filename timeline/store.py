@@ -91,13 +91,13 @@ class Store:
         statement = f"SELECT {_EVENT_COLUMNS} FROM event {condition}"  # noqa: S608  (conditions are constants)
         return [EventRow(*row) for row in self.query(statement, values)]  # type: ignore[arg-type]  # STRICT columns
 
-    def leaves(self, first: int = 0) -> Iterator[tuple[int, bytes, bytes]]:
-        """Index, salt and envelope of each leaf from ``first`` on, in order.
+    def leaves(self) -> Iterator[tuple[int, bytes, bytes]]:
+        """Index, salt and envelope of each leaf, in order of their indexes, whatever these are.
 
         Raises:
             StateError: see ``query``.
         """
-        rows = self.query("SELECT idx, salt, envelope FROM leaf WHERE idx >= ? ORDER BY idx", (first,))
+        rows = self.query("SELECT idx, salt, envelope FROM leaf ORDER BY idx")
         yield from rows  # type: ignore[misc]  # STRICT columns
 
     def leaf_count(self) -> int:

@@ -12,6 +12,7 @@ from enum import StrEnum
 import msgspec
 
 from sidecars.checkpoint import Checkpoint, sign_checkpoint
+from sidecars.errors import BrokenLinkError
 from sidecars.leaf import SALT_BYTES, SIGNED_BY, Body, Leaf, Role, leaf_hash, seal_leaf
 from sidecars.trust import AnchorRepairable, Belief, Consistent, Finding, HeadRepairable, TrustedLog
 from timeline.clock import Entropy
@@ -65,8 +66,12 @@ def read_log(locations: Locations, store: Store, keystore: Keystore) -> LogReadi
     anchor = read_private(locations.anchor, size_max=NOTE_BYTES_MAX)
     log.admit_anchor(anchor)
     log.admit_head(read_private(locations.head, size_max=NOTE_BYTES_MAX))
-    leaves = tuple(log.admit_leaf(salt, envelope) for _, salt, envelope in store.leaves())
-    return LogReading(log.finish(), leaves, anchor)
+    leaves = []
+    for number, (index, salt, envelope) in enumerate(store.leaves()):
+        if index != number:
+            raise BrokenLinkError(f"leaf {number}: its row must bear its index")
+        leaves.append(log.admit_leaf(salt, envelope))
+    return LogReading(log.finish(), tuple(leaves), anchor)
 
 
 def write_empty_log(locations: Locations, keystore: Keystore) -> None:
