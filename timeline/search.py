@@ -251,6 +251,8 @@ def _integer(value: object) -> int:
 def _miss(state: State, sources: Sequence[EnrolledSource]) -> Answer:
     """``not-found`` only where every event of every source asked is accounted for (X14)."""
     for source in sources:
+        if not source.enrollment.source.size:
+            continue  # enrolled before the host wrote: no bytes, no events, and nothing to index
         if not source.entries:
             return Answer(Status.INDEX_UNVERIFIED, "source-not-indexed", hint="run `timeline index`")
         header = state.sidecar(source.entries[-1]).header

@@ -1,9 +1,10 @@
-"""A child process that indexes and is killed: by itself at a chosen step of a commit, or by its parent at any instant.
+"""A child process that indexes and is killed, by itself at a step of a commit or by its parent; or that is measured.
 
 The child is a fork of the process that runs the tests, so that it starts at once; it never returns to the test.
 """
 
 import os
+import resource
 import select
 import signal
 import warnings
@@ -39,6 +40,28 @@ def index_and_kill_after(world: World, seconds: float) -> bool:
     os.kill(child, signal.SIGKILL)
     os.close(reading)
     return _was_killed(child)
+
+
+def peak_growth_of(action: Callable[[], object]) -> int:
+    """Do something in a child; by how many bytes its resident memory grew at most.
+
+    A child's peak begins at what it inherited, so what the tests did before does not hide the growth.
+    """
+    reading, writing = os.pipe()
+
+    def measure() -> None:
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        action()
+        after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        os.write(writing, str((after - before) * 1024).encode())
+
+    child = _start(measure)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        told = pipe.read()
+    if _was_killed(child):
+        raise RuntimeError(child)
+    return int(told)
 
 
 def _index(session: service.Session, world: World) -> None:

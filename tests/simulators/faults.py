@@ -19,17 +19,24 @@ import timeline.store
 SYSTEM_CALLS = ("open", "write", "fsync", "rename", "unlink", "mkdir", "read", "fstat", "lstat", "scandir", "listdir")
 """What the modules that hold private files ask of the operating system."""
 
+WRITES = frozenset(("write", "fsync", "rename", "unlink", "mkdir", "sql BEGIN"))
+"""What a read-only or full disk refuses."""
+
 _MODULES = (timeline.files, timeline.store, sidecars.store)
 
 
 @dataclass(slots=True)
 class Faults:
-    """Which call fails, with which ``errno`` and SQLite name, and what was called until then."""
+    """Which call fails, with which ``errno`` and SQLite name, and what was made to fail.
+
+    ``names`` are the calls that count, ``None`` for all: system calls by name, statements as ``sql BEGIN``.
+    """
 
     fail_at: int
     errno: int
     sqlite_name: str
     persistent: bool
+    names: frozenset[str] | None = None
     count: int = 0
     failed: list[str] = field(default_factory=list)
 
@@ -40,6 +47,8 @@ class Faults:
 
     def meet(self, name: str) -> bool:
         """Count a call; whether it is to fail."""
+        if self.names is not None and name not in self.names:
+            return False
         self.count += 1
         due = self.count >= self.fail_at if self.persistent else self.count == self.fail_at
         if due:

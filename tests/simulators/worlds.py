@@ -148,19 +148,19 @@ def new_world(folder: Path) -> World:
 
 
 def rollout_of(world: World, *, runs: int = 3, filler_bytes: int = 0, seed: int = 0) -> CodexRollout:
-    """A session of ``runs`` test runs, ``filler_bytes`` of output before each, the first of them failing."""
+    """A session of ``runs`` turns with a test run each, the first failing, ``filler_bytes`` of output before each."""
     clock = stepping_clock(START_MS + seed * 60_000)
     rollout = CodexRollout(clock=clock, seed=seed, cwd=world.root)
-    rollout.start_turn()
-    rollout.prompt("make the tests pass")
     filler = "0123456789abcdef" * 4 + "\n"
     for number in range(runs):
+        rollout.start_turn()
+        rollout.prompt("make the tests pass")
         if filler_bytes:
             rollout.command("cat numbers.txt", filler * (filler_bytes // len(filler)), 0)
         failed = 1 if number == 0 else 0
         rollout.command("pytest -q", pytest_output(11 + number, failed), failed)
-    rollout.command("cat old.log", pytest_output(99), 0)
-    rollout.end_turn("done")
+        rollout.command("cat old.log", pytest_output(99), 0)
+        rollout.end_turn("done")
     return rollout
 
 
