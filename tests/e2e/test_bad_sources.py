@@ -70,7 +70,9 @@ class Offered:
     result: IndexResult | None = None
 
 
-def offer(world: World, seed: int, put: Callable[[World, hosts.CodexRollout], Path], runs: int = RUNS) -> Offered:
+def offer(
+    world: World, seed: int, put: Callable[[World, hosts.CodexRollout], Path], runs: int = RUNS
+) -> Offered:
     """Offer one source through hook, enrollment and index."""
     rollout = rollout_of(world, seed=seed, runs=runs)
     path = put(world, rollout)
@@ -188,7 +190,10 @@ AT_THE_PATH: dict[str, tuple[Callable[[World, hosts.CodexRollout], Path], str]] 
     "a file outside the host's folder": (_outside, "transcript-outside-host-sessions"),
     "a file of another session": (_other_session, "transcript-session-mismatch"),
     "no record of a session": (_content(lambda data: data.split(b"\n", 1)[1]), "header"),
-    "another session's record": (_content(lambda data: data.replace(b'"id":"0', b'"id":"f', 1)), "transcript-session-mismatch"),
+    "another session's record": (
+        _content(lambda data: data.replace(b'"id":"0', b'"id":"f', 1)),
+        "transcript-session-mismatch",
+    ),
     "no transcript": (_content(lambda data: b"hello\nworld\n"), "header"),
     "NUL bytes only": (_content(lambda data: b"\0" * 1000), "header-incomplete"),
     "an unfinished first line": (_content(lambda data: data[:100]), "header-incomplete"),
@@ -218,7 +223,10 @@ def test_a_transcript_of_another_user_is_refused(world: World) -> None:
     inode = path.stat().st_ino
     with _foreign(inode):
         event = prompt_event(world, rollout.thread_id, str(path))
-        assert refusal_of(lambda: service.receive_prompt(world.session, "codex", event)) == "transcript-foreign-owner"
+        assert (
+            refusal_of(lambda: service.receive_prompt(world.session, "codex", event))
+            == "transcript-foreign-owner"
+        )
     assert_good_one_works(world)
 
 
@@ -267,7 +275,10 @@ BAD_LINES: dict[str, tuple[Callable[[bytes], bytes], int]] = {
     "a NUL escape": (_line(b'{"timestamp":"\\u0000","type":"event_msg","payload":{"type":"\\u0000"}}'), RUNS),
     "line ends of another system": (hosts.with_crlf, RUNS),
     "a byte order mark": (hosts.with_bom, RUNS),
-    "a line separator": (_line('{"type":"event_msg","payload":{"type":"a\u2028b\u2029c\u0085d"}}'.encode()), RUNS),
+    "a line separator": (
+        _line('{"type":"event_msg","payload":{"type":"a\u2028b\u2029c\u0085d"}}'.encode()),
+        RUNS,
+    ),
     "invalid UTF-8": (_line(b'{"type":"event_msg","payload":{"type":"\xff\xfe\xc0\x80"}}'), RUNS),
     "a lone surrogate": (_line(b'{"type":"event_msg","payload":{"type":"\\ud800"}}'), RUNS),
     "a surrogate in bytes": (_line(b'{"type":"event_msg","payload":{"type":"\xed\xa0\x80"}}'), RUNS),
@@ -324,6 +335,7 @@ LINE_BYTES = 500 * MIB
 
 def test_a_line_of_500_megabytes_takes_no_memory(world: World) -> None:
     """It is skipped, over as many operations as it needs; what stands before and behind it is read."""
+
     def put(world: World, rollout: hosts.CodexRollout) -> Path:
         """Write a hole in the middle: it reads as NUL bytes and takes no disk."""
         data = rollout.to_bytes()
@@ -402,7 +414,9 @@ each_change = pytest.mark.parametrize("change", LATER, ids=lambda change: change
 
 @pytest.mark.requirement("T12", "T13", "T14", "T69")
 @each_change
-def test_a_file_that_changes_before_it_is_indexed_gives_nothing(world: World, change: Callable[[Path], None]) -> None:
+def test_a_file_that_changes_before_it_is_indexed_gives_nothing(
+    world: World, change: Callable[[Path], None]
+) -> None:
     """``index`` refuses it with its reason and goes on to the next source."""
     reason, _ = LATER[change]
     rollout, good = rollout_of(world, seed=1), rollout_of(world, seed=2)
@@ -508,11 +522,16 @@ def test_another_project_and_another_scope_see_nothing(world: World) -> None:
     assert_good_one_works(world)
     other = world.home / "other"
     other.mkdir()
-    assert refusal_of(lambda: service.find(world.session, str(other), query=TEST_RUNS)) == "private-enrollment-unavailable"
+    assert (
+        refusal_of(lambda: service.find(world.session, str(other), query=TEST_RUNS))
+        == "private-enrollment-unavailable"
+    )
     settings = world.locations.settings
     text = settings.read_text(encoding="utf-8")
     for field in ("tenant", "task"):
-        lines = [f'{field} = "another"' if line.startswith(f"{field} =") else line for line in text.split("\n")]
+        lines = [
+            f'{field} = "another"' if line.startswith(f"{field} =") else line for line in text.split("\n")
+        ]
         settings.write_text("\n".join(lines), encoding="utf-8")
         assert refusal_of(lambda: find(world)) == "private-enrollment-unavailable"
     settings.write_text(text, encoding="utf-8")
@@ -540,14 +559,20 @@ def test_a_clock_that_went_back_writes_nothing(world: World) -> None:
 
 @pytest.mark.requirement("T69")
 @pytest.mark.parametrize(
-    ("code", "sqlite_name"), [(errno.ENOSPC, "SQLITE_FULL"), (errno.EROFS, "SQLITE_READONLY")], ids=["full", "read-only"]
+    ("code", "sqlite_name"),
+    [(errno.ENOSPC, "SQLITE_FULL"), (errno.EROFS, "SQLITE_READONLY")],
+    ids=["full", "read-only"],
 )
-def test_a_state_that_cannot_be_written_can_still_be_searched(world: World, code: int, sqlite_name: str) -> None:
+def test_a_state_that_cannot_be_written_can_still_be_searched(
+    world: World, code: int, sqlite_name: str
+) -> None:
     """Every writing command says so and changes nothing; search and ``verify`` go on."""
     assert_good_one_works(world)
     rollout = rollout_of(world, seed=1)
     path = write_transcript(world, rollout)
-    receipt = service.receive_prompt(world.session, "codex", prompt_event(world, rollout.thread_id, str(path)))
+    receipt = service.receive_prompt(
+        world.session, "codex", prompt_event(world, rollout.thread_id, str(path))
+    )
     (status,) = service.list_sources(world.session, world.root)
     answers, leaves = answers_of(world), leaves_of(world)
     writing: dict[str, Callable[[], object]] = {
@@ -572,7 +597,9 @@ def test_a_state_that_cannot_be_written_can_still_be_searched(world: World, code
 
 
 @pytest.mark.requirement("T66")
-def test_ctrl_c_between_two_operations_keeps_what_was_done(grown: tuple[World, tuple[Moment, ...]], tmp_path: Path) -> None:
+def test_ctrl_c_between_two_operations_keeps_what_was_done(
+    grown: tuple[World, tuple[Moment, ...]], tmp_path: Path
+) -> None:
     """Interrupted at the progress display: what is committed stays, and indexing goes on behind it."""
     world = grown[0].copy(tmp_path / "copy")
     grown[1][1].place(world)
@@ -617,4 +644,3 @@ def assert_good_one_works_beside(world: World) -> None:
     good = offer(world, 99, write_transcript)
     assert good.result is not None
     assert len(find(world, good.result.source.enrollment.source.ref).cards) == RUNS
-

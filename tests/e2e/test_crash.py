@@ -82,7 +82,9 @@ class Operation:
 def _prepare_enroll(world: World) -> Act:
     rollout = rollout_of(world, runs=4, filler_bytes=40_000)
     path = world.home / ".codex" / rollout.relative_path
-    receipt = service.receive_prompt(world.session, "codex", prompt_event(world, rollout.thread_id, str(path)))
+    receipt = service.receive_prompt(
+        world.session, "codex", prompt_event(world, rollout.thread_id, str(path))
+    )
     return lambda session: service.enroll(session, world.root, receipt.id, confirmed=True)
 
 
@@ -222,7 +224,9 @@ FAULT_POINTS_MIN = {"enroll": 60, "index": 120, "revoke": 60}
 @pytest.mark.requirement("T66", "T67", "T69")
 @pytest.mark.parametrize("persistent", [False, True], ids=["once", "from there on"])
 @pytest.mark.parametrize("name", OPERATIONS)
-def test_a_refusing_disk_gives_an_error_of_ours(grown: Grown, tmp_path: Path, name: str, persistent: bool) -> None:
+def test_a_refusing_disk_gives_an_error_of_ours(
+    grown: Grown, tmp_path: Path, name: str, persistent: bool
+) -> None:
     """The N-th system call or statement fails, N from 1 until none is met: success, or our error; then recovery."""
     operation = OPERATIONS[name]
     points = 0

@@ -14,7 +14,17 @@ import pytest
 
 from sidecars.digest import Digest
 from sidecars.keys import Signer
-from sidecars.leaf import Body, Enrollment, KeyEpoch, Leaf, Policy, Revocation, SidecarEntry, leaf_hash, seal_leaf
+from sidecars.leaf import (
+    Body,
+    Enrollment,
+    KeyEpoch,
+    Leaf,
+    Policy,
+    Revocation,
+    SidecarEntry,
+    leaf_hash,
+    seal_leaf,
+)
 from sidecars.merkle import Frontier
 from tests.simulators.worlds import (
     Moment,
@@ -267,7 +277,10 @@ def test_the_one_leaf_that_repair_adopts_is_signed_linked_and_complete(world: Wo
         ("DELETE FROM leaf WHERE idx = 1", {"broken-link", "unknown-key"}),
         ("UPDATE leaf SET salt = zeroblob(32) WHERE idx = (SELECT max(idx) FROM leaf)", {"digest-mismatch"}),
         ("UPDATE leaf SET salt = zeroblob(32) WHERE idx = 0", {"broken-link"}),
-        ("UPDATE leaf SET envelope = (SELECT envelope FROM leaf WHERE idx = 0) WHERE idx = 1", {"broken-link"}),
+        (
+            "UPDATE leaf SET envelope = (SELECT envelope FROM leaf WHERE idx = 0) WHERE idx = 1",
+            {"broken-link"},
+        ),
         ("UPDATE leaf SET idx = idx + 100", {"broken-link"}),
         ("UPDATE leaf SET idx = idx - 100", {"broken-link"}),
         ("INSERT INTO leaf SELECT -1, salt, envelope FROM leaf WHERE idx = 0", {"broken-link"}),

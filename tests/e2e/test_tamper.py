@@ -11,7 +11,15 @@ from types import SimpleNamespace
 
 import pytest
 
-from tests.simulators.worlds import World, answers_of, contents, is_refused, refusal_of, search_once, verdict_of
+from tests.simulators.worlds import (
+    World,
+    answers_of,
+    contents,
+    is_refused,
+    refusal_of,
+    search_once,
+    verdict_of,
+)
 from timeline import service
 
 NOTE = {"malformed", "non-canonical", "unknown-key", "bad-signature", "origin-mismatch"}

@@ -16,7 +16,19 @@ import sidecars.store
 import timeline.files
 import timeline.store
 
-SYSTEM_CALLS = ("open", "write", "fsync", "rename", "unlink", "mkdir", "read", "fstat", "lstat", "scandir", "listdir")
+SYSTEM_CALLS = (
+    "open",
+    "write",
+    "fsync",
+    "rename",
+    "unlink",
+    "mkdir",
+    "read",
+    "fstat",
+    "lstat",
+    "scandir",
+    "listdir",
+)
 """What the modules that hold private files ask of the operating system."""
 
 WRITES = frozenset(("write", "fsync", "rename", "unlink", "mkdir", "sql BEGIN"))

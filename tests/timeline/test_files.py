@@ -137,8 +137,8 @@ def test_a_failing_read_is_an_error_of_ours(file: Path, monkeypatch: pytest.Monk
     def fail(*_: object, **__: object) -> object:
         raise OSError(errno.EIO, "injected")
 
-    monkeypatch.setattr(files.os, name, fail)
-    with pytest.raises(UnsafeFileError, match="EIO"):
+    with pytest.raises(UnsafeFileError, match="EIO"), monkeypatch.context() as patch:
+        patch.setattr(files.os, name, fail)
         read_private(file, size_max=SIZE_MAX)
 
 
