@@ -23,7 +23,7 @@ from timeline.errors import LimitError, SourceError, TranscriptChangedError, Tra
 from timeline.events import derive_again
 from timeline.files import read_private_range
 from timeline.guard.enrollment import snapshot_of
-from timeline.limits import CARDS_MAX, WINDOW_SECONDS_MAX
+from timeline.limits import CARDS_MAX, KIB, WINDOW_SECONDS_MAX
 from timeline.source import OpenSource, open_source
 from timeline.state import State, VerifiedSidecar
 from timeline.store import EventRow
@@ -31,6 +31,8 @@ from timeline.terms import Query
 from timeline.view import EnrolledSource
 
 _HASH_BYTES = 32
+_HEADER_GUESS_BYTES = 64 * KIB
+"""Headers of current hosts have 22 to 27 KB (formats §1.10)."""
 
 
 class Status(StrEnum):
@@ -301,10 +303,18 @@ def _answer(state: State, source: EnrolledSource, rows: Sequence[EventRow], *, m
 def read_header(adapter: Adapter, opened: OpenSource) -> Header:
     """The header of an open transcript.
 
+    Its line is mostly short, so a small piece is read first and a larger one only where the line goes on.
+
     Raises:
         AdapterError, SourceError: it has none that is read.
     """
-    return adapter.read_header(opened.read(0, min(HEADER_BYTES, opened.snapshot.size)))
+    bound = min(HEADER_BYTES, opened.snapshot.size)
+    length = min(_HEADER_GUESS_BYTES, bound)
+    first = opened.read(0, length)
+    while b"\n" not in first and length < bound:
+        length = min(4 * length, bound)
+        first = opened.read(0, length)
+    return adapter.read_header(first)
 
 
 def verify_event(

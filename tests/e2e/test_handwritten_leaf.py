@@ -299,8 +299,10 @@ def test_a_leaf_that_is_moved_or_removed_is_refused(world: World, statement: str
 
 
 PROJECTED = [
-    "INSERT INTO event SELECT source, pos + 1, at, mask, label, passed, failed, total, segment, start, length, id64"
-    " FROM event LIMIT 1",
+    (
+        "INSERT INTO event SELECT source, pos + 1, at, mask, label, passed, failed, total, segment, start, length, id64"
+        " FROM event LIMIT 1"
+    ),
     "DELETE FROM event WHERE pos = (SELECT min(pos) FROM event)",
     "DELETE FROM event",
     "UPDATE event SET at = at + 1000",

@@ -137,7 +137,7 @@ MISSING = {
 }
 
 CUT = {
-    **dict.fromkeys(MISSING, {"key-mismatch"}),
+    **{name: {"key-mismatch"} for name in MISSING},
     "state/head": NOTE,
     "trust/anchor": NOTE,
     "state/state.db": {"state-corrupt"},

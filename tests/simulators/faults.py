@@ -106,7 +106,7 @@ class _Connection:
         self._connection.close()
 
     def _meet(self, statement: str) -> None:
-        if self._faults.meet(f"sql {statement.split()[0]}"):
+        if self._faults.meet(f"sql {statement.split(maxsplit=1)[0]}"):
             error = sqlite3.OperationalError("injected")
             error.sqlite_errorname = self._faults.sqlite_name
             raise error
@@ -128,9 +128,9 @@ class _Sqlite:
 @contextmanager
 def injected(faults: Faults, *, statements: bool = True) -> Iterator[None]:
     """Let the calls of the block fail; ``statements`` says whether SQLite's are among them."""
-    with mock.patch.multiple(timeline.store, sqlite3=_Sqlite(faults) if statements else sqlite3):
-        with _each_os(_Os(faults), _MODULES):
-            yield
+    database = _Sqlite(faults) if statements else sqlite3
+    with mock.patch.multiple(timeline.store, sqlite3=database), _each_os(_Os(faults), _MODULES):
+        yield
 
 
 @contextmanager
