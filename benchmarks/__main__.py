@@ -19,7 +19,10 @@ def main() -> int:
             if "--json" not in sys.argv:
                 gate = "" if figure.gate is None else f"gate {figure.gate:g}"
                 mark = "ok  " if figure.kept else "OVER"
-                print(f"{mark} {figure.name}: {figure.value:.2f} {figure.unit}  {gate}  {figure.detail}", flush=True)
+                print(
+                    f"{mark} {figure.name}: {figure.value:.2f} {figure.unit}  {gate}  {figure.detail}",
+                    flush=True,
+                )
     if "--json" in sys.argv:
         print(json.dumps([asdict(figure) | {"kept": figure.kept} for figure in found], indent=2))
     return 0 if all(figure.kept for figure in found) else 1

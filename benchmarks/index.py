@@ -36,20 +36,30 @@ def _of_share(folder: Path, share: float) -> list[Figure]:
         return costs[-1].cpu
 
     name = f"index, {share:.0%} reviewed"
-    _, decoding, to_json = alternate(_ROUNDS, index, lambda: run(python("benchmarks.index", "--json", *files)).cpu)
+    _, decoding, to_json = alternate(
+        _ROUNDS, index, lambda: run(python("benchmarks.index", "--json", *files)).cpu
+    )
     state = sum(path.stat().st_size for path in (folder / "state").rglob("*") if path.is_file())
     rate = size / 1e6 / (decoding * to_json)
     figures = [
-        Figure(f"{name}: CPU / json.loads of every line", to_json, "x", 0.5, f"{rate:.0f} MB/s of processor time"),
+        Figure(
+            f"{name}: CPU / json.loads of every line", to_json, "x", 0.5, f"{rate:.0f} MB/s of processor time"
+        ),
         Figure(f"{name}: peak memory", max(cost.peak_mb for cost in costs), "MB", 100.0),
         Figure(f"{name}: state", 100 * state / size, "% of input", 2.0),
     ]
     if shutil.which("openssl") and shutil.which("rg"):
-        reference = lambda: run(["openssl", "dgst", "-sha256", *files]).cpu + run(["rg", "-j1", "-c", "zzqq", *files], ends=1).cpu  # noqa: E731
+        reference = lambda: (
+            run(["openssl", "dgst", "-sha256", *files]).cpu
+            + run(["rg", "-j1", "-c", "zzqq", *files], ends=1).cpu
+        )
         _, _, to_hash = alternate(_ROUNDS, index, reference)
         figures.append(Figure(f"{name}: CPU / (openssl sha256 + rg)", to_hash, "x", 2.0))
     else:
-        print("reference missing: install openssl and ripgrep to compare with hashing and searching", file=sys.stderr)
+        print(
+            "reference missing: install openssl and ripgrep to compare with hashing and searching",
+            file=sys.stderr,
+        )
     return figures
 
 
@@ -88,7 +98,9 @@ def _peak(name: str, folder: Path, size: int | None, *, one_line: bool = False) 
     enroll(session, folder / "project", path)
     cost = run(python("benchmarks.index", str(folder)))
     shutil.rmtree(folder)
-    return Figure(f"index, {name}: peak memory", cost.peak_mb, "MB", 100.0, f"{cost.cpu:.1f} s of processor time")
+    return Figure(
+        f"index, {name}: peak memory", cost.peak_mb, "MB", 100.0, f"{cost.cpu:.1f} s of processor time"
+    )
 
 
 def _decode(files: list[str]) -> None:

@@ -39,9 +39,11 @@ def run(command: Sequence[str], *, environment: dict[str, str] | None = None, en
     """Run a command to its end, throwing its output away through a pipe (programs shortcut a null device)."""
     began = time.perf_counter()
     child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environment)
-    _, errors = child.communicate() if child.stdout is None else _drain(child)
+    errors = _drain(child)
     if child.returncode not in (0, ends):
-        raise RuntimeError(f"{command[0]} ended with {child.returncode}: {errors.decode(errors='replace')[-400:]}")
+        raise RuntimeError(
+            f"{command[0]} ended with {child.returncode}: {errors.decode(errors='replace')[-400:]}"
+        )
     used = _USAGE[child.pid]
     return Cost(used.ru_utime + used.ru_stime, time.perf_counter() - began, used.ru_maxrss / 1024)
 
@@ -49,14 +51,17 @@ def run(command: Sequence[str], *, environment: dict[str, str] | None = None, en
 _USAGE: dict[int, resource.struct_rusage] = {}
 
 
-def _drain(child: "subprocess.Popen[bytes]") -> tuple[bytes, bytes]:
-    assert child.stdout is not None and child.stderr is not None
-    output = child.stdout.read()
-    errors = child.stderr.read()
+def _drain(child: "subprocess.Popen[bytes]") -> bytes:
+    """Read everything that the child prints, reap it with its accounting, and return its standard error."""
+    errors = b""
+    for stream in (child.stdout, child.stderr):
+        if stream is not None:
+            with stream:
+                errors = stream.read()
     _, status, used = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
     _USAGE[child.pid] = used
-    return output, errors
+    return errors
 
 
 def python(module: str, *arguments: str) -> list[str]:
@@ -64,7 +69,9 @@ def python(module: str, *arguments: str) -> list[str]:
     return [sys.executable, "-m", module, *arguments]
 
 
-def alternate(rounds: int, first: Callable[[], float], second: Callable[[], float]) -> tuple[float, float, float]:
+def alternate(
+    rounds: int, first: Callable[[], float], second: Callable[[], float]
+) -> tuple[float, float, float]:
     """Take both in turn; the medians of each, and the median of the ratios first to second within each round."""
     pairs = [(first(), second()) for _ in range(rounds)]
     return (

@@ -71,9 +71,21 @@ _COMMANDS: tuple[tuple[str, str, str], ...] = (
         "test result: ok. {p} passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.10s\n",
         "test result: FAILED. {p} passed; {f} failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.10s\n",
     ),
-    ("go test ./...", "ok  \texample.com/a\t0.010s\n", "--- FAIL: TestA (0.00s)\nFAIL\nFAIL\texample.com/a\t0.010s\n"),
-    ("npx vitest run", " Test Files  1 passed (1)\n      Tests  {p} passed ({p})\n", " Test Files  1 failed (1)\n      Tests  {f} failed | {p} passed ({t})\n"),
-    ("python -m unittest", "Ran {p} tests in 0.010s\n\nOK\n", "Ran {t} tests in 0.010s\n\nFAILED (failures={f})\n"),
+    (
+        "go test ./...",
+        "ok  \texample.com/a\t0.010s\n",
+        "--- FAIL: TestA (0.00s)\nFAIL\nFAIL\texample.com/a\t0.010s\n",
+    ),
+    (
+        "npx vitest run",
+        " Test Files  1 passed (1)\n      Tests  {p} passed ({p})\n",
+        " Test Files  1 failed (1)\n      Tests  {f} failed | {p} passed ({t})\n",
+    ),
+    (
+        "python -m unittest",
+        "Ran {p} tests in 0.010s\n\nOK\n",
+        "Ran {t} tests in 0.010s\n\nFAILED (failures={f})\n",
+    ),
     ("npm test", "{p} passed in 0.41s\n", "{f} failed, {p} passed in 0.52s\n"),
 )
 

@@ -92,8 +92,12 @@ def test_nothing_is_enrolled_or_spent_without_the_owners_word(prompted: tuple[Wo
 
 
 @pytest.mark.requirement("T6")
-@pytest.mark.parametrize(("later_ms", "usable"), [(0, True), (RECEIPT_SECONDS * 1000 - 1, True), (RECEIPT_SECONDS * 1000, False)])
-def test_a_receipt_ends_after_fifteen_minutes(prompted: tuple[World, bytes], later_ms: int, usable: bool) -> None:
+@pytest.mark.parametrize(
+    ("later_ms", "usable"), [(0, True), (RECEIPT_SECONDS * 1000 - 1, True), (RECEIPT_SECONDS * 1000, False)]
+)
+def test_a_receipt_ends_after_fifteen_minutes(
+    prompted: tuple[World, bytes], later_ms: int, usable: bool
+) -> None:
     """The last millisecond is inside, the next is not."""
     world, event = prompted
     receipt = issue(world, event)
@@ -146,7 +150,9 @@ def test_an_event_that_does_not_qualify_gives_no_receipt(
     assert service.list_receipts(world.session, world.root) == ()
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"\xff", b'{"a":1,"a":2}', b"[" * 5000, b"x" * (2 << 20)])
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"[]", b"\xff", b'{"a":1,"a":2}', b"[" * 5000, b"x" * (2 << 20)]
+)
 def test_bytes_that_are_no_event_are_refused(content: bytes) -> None:
     """Any bytes give an event or a refusal."""
     assert refusal_of(lambda: parse_prompt_event(content)) == "host-receipt-event-not-supported"
@@ -192,7 +198,9 @@ def test_only_growth_is_allowed_between_receipt_and_consent(
 
 
 @pytest.mark.requirement("T11")
-def test_enrolling_reads_at_most_four_kib(prompted: tuple[World, bytes], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_enrolling_reads_at_most_four_kib(
+    prompted: tuple[World, bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Of the transcript's content no more than its first 4 KiB is read, however often it is looked at."""
     world, event = prompted
     furthest = [0]
@@ -229,3 +237,21 @@ def test_the_host_may_not_have_created_the_file_yet(tmp_path: Path) -> None:
     path.write_bytes(content)
 
     assert service.enroll(world.session, world.root, receipt.id, confirmed=True).source.size == len(content)
+
+
+def test_the_example_of_the_specification_is_what_the_program_makes(root: Path) -> None:
+    """Receipt and enrollment in docs/spec read back, and the one follows from the other."""
+    from sidecars.leaf import Enrollment
+    from timeline.guard.enrollment import make_enrollment, snapshot_of
+    from timeline.guard.receipt import Receipt
+
+    page = (root / "docs" / "spec" / "enrollment.md").read_text(encoding="utf-8")
+    receipt_text, enrollment_text = (block.partition("\n```")[0] for block in page.split("```json\n")[1:])
+    receipt = msgspec.json.decode(receipt_text, type=Receipt)
+    enrollment = msgspec.json.decode(enrollment_text, type=Enrollment)
+
+    made = make_enrollment(
+        receipt, snapshot_of(enrollment), now_ms=enrollment.confirmed_at, recall_seconds=30 * 24 * 3600
+    )
+
+    assert made == enrollment

@@ -5,7 +5,15 @@ from pathlib import Path
 import pytest
 
 from tests.simulators.hosts import pytest_output
-from tests.simulators.worlds import World, consent, event_ids, new_world, refusal_of, rollout_of, write_transcript
+from tests.simulators.worlds import (
+    World,
+    consent,
+    event_ids,
+    new_world,
+    refusal_of,
+    rollout_of,
+    write_transcript,
+)
 from timeline import service
 from timeline.index import IndexResult
 from timeline.limits import INDEX_BYTES_MAX, INDEX_BYTES_MIN, KIB
@@ -84,7 +92,8 @@ def test_a_line_that_is_too_long_is_skipped_over_several_operations(
 
     result = index(world, max_bytes=INDEX_BYTES_MIN)
 
-    assert result.complete and result.operations > 5
+    assert result.complete
+    assert result.operations > 5
     assert result.tallies.defects == 1
     assert result.events == 2
 

@@ -89,7 +89,9 @@ def test_one_search_opens_one_transcript(tmp_path: Path, monkeypatch: pytest.Mon
     service.index(world.session, world.root)
     opened = []
     original = search.open_source
-    monkeypatch.setattr(search, "open_source", lambda snapshot: opened.append(snapshot.path) or original(snapshot))
+    monkeypatch.setattr(
+        search, "open_source", lambda snapshot: opened.append(snapshot.path) or original(snapshot)
+    )
 
     answer = find(world, "pytest", "passed")
 
@@ -146,7 +148,9 @@ def test_a_card_is_derived_again_from_the_transcript(small: World, monkeypatch: 
 
 
 @pytest.mark.requirement("T22")
-def test_other_bytes_under_the_same_metadata_are_noticed(small: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_bytes_under_the_same_metadata_are_noticed(
+    small: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Even if size and times could be forged, the line's digest refuses."""
     original = search.OpenSource.read
 
@@ -166,9 +170,9 @@ def test_only_what_was_consented_to_in_this_scope_is_seen(small: World, world: W
     """Another project, another task, an ended or revoked consent: as if nothing were there."""
     other = tmp_path / "other"
     other.mkdir()
-    assert refusal_of(lambda: service.find(small.session, str(other), query=parse_query(("pytest", "failed")))) == (
-        "private-enrollment-unavailable"
-    )
+    assert refusal_of(
+        lambda: service.find(small.session, str(other), query=parse_query(("pytest", "failed")))
+    ) == ("private-enrollment-unavailable")
     settings = world.locations.settings
     settings.write_text(settings.read_text().replace('task = "default"', 'task = "another"', 1))
     assert refusal_of(lambda: find(world, "pytest", "failed")) == "private-enrollment-unavailable"
@@ -199,7 +203,9 @@ def test_an_answer_holds_no_path_no_offset_and_no_text(small: World) -> None:
 
     text = answers.encode(found).decode()
 
-    assert small.root not in text and ".jsonl" not in text and "make the tests pass" not in text
+    assert small.root not in text
+    assert ".jsonl" not in text
+    assert "make the tests pass" not in text
     assert not {"offset", "bytes", "sha256", "path"} & set(found["events"][0])
     assert found["authority"] == found["events"][0]["authority"] == "context-only"
 
@@ -257,7 +263,16 @@ def test_a_forgiven_typing_error_is_said() -> None:
 
 @pytest.mark.requirement("T20", "T24")
 @pytest.mark.parametrize(
-    "terms", [(), ("pytest",), ("pytest", "failed", "12"), ("pytest", "pytest"), ("pass", "passed"), ("rm", "-rf"), ("x" * 500, "pass")]
+    "terms",
+    [
+        (),
+        ("pytest",),
+        ("pytest", "failed", "12"),
+        ("pytest", "pytest"),
+        ("pass", "passed"),
+        ("rm", "-rf"),
+        ("x" * 500, "pass"),
+    ],
 )
 def test_anything_but_two_different_terms_is_refused(terms: tuple[str, ...]) -> None:
     """Prose is not searched, and one term is no search."""
@@ -298,4 +313,5 @@ def test_a_card_says_how_far_its_source_was_understood(tmp_path: Path) -> None:
 
     cards: tuple[Card, ...] = find(world, "pytest", "passed").cards
 
-    assert cards and all(card.partly_understood for card in cards)
+    assert cards
+    assert all(card.partly_understood for card in cards)
