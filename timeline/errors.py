@@ -317,6 +317,7 @@ class LimitError(UsageError):
     """A number is outside its bounds."""
 
     reason = "limit-exceeded"
+    default_hint = "keep to the bounds that the message names"
 
 
 class DemoError(TimelineError):

@@ -191,7 +191,9 @@ def check_path(path: str) -> str:
     if any(byte < 0x20 or byte == 0x7F for byte in encoded):
         message = "the transcript's path holds control characters"
         raise TranscriptPathError(message)
-    if not path.startswith("/") or os.path.normpath(path) != path or len(encoded) > PATH_BYTES_MAX:
+    # POSIX keeps two leading slashes apart, and normpath with it; no file is recorded under both names.
+    normal = os.path.normpath(path) == path and not path.startswith("//")
+    if not path.startswith("/") or not normal or len(encoded) > PATH_BYTES_MAX:
         message = f"{path[:200]}: must be an absolute, normal path of at most {PATH_BYTES_MAX} bytes"
         raise TranscriptPathError(message)
     return path

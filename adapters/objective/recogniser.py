@@ -14,6 +14,7 @@ MAX_LINE_CHARS = 1_000
 """Longest line that can be a summary: real ones are under 200 characters; bounds every pattern's work."""
 
 _ANSI = re.compile(r"\x1b\[[0-9;:?]{0,32}[A-Za-z]")
+_BLANKS = (" ", "\t", "\r")
 
 
 class Outcome(StrEnum):
@@ -195,11 +196,16 @@ def summary_lines(text: str) -> list[str]:
     Lines are split at ``0x0A`` only. A line that is too long to be a summary is emptied, so that indexes stay.
     """
     lines = text.split("\n")
-    if any(len(raw) > MAX_LINE_CHARS for raw in lines):
+    if len(text) > MAX_LINE_CHARS and max(map(len, lines)) > MAX_LINE_CHARS:
         text = "\n".join("" if len(raw) > MAX_LINE_CHARS else raw for raw in lines)
+        lines = text.split("\n")
     if "\x1b" in text:  # once over the whole: a colour code holds no newline
         text = _ANSI.sub("", text)
-    return [line.rstrip(" \t\r") for line in text.split("\n")]
+        lines = text.split("\n")
+    # Nearly no tool prints blanks before a newline, and three searches cost less than a call for each line.
+    if text.endswith(_BLANKS) or any(blank + "\n" in text for blank in _BLANKS):
+        return [line.rstrip(" \t\r") for line in lines]
+    return lines
 
 
 def milliseconds(seconds: str) -> int:

@@ -22,7 +22,7 @@ def read(lines: Sequence[str]) -> tuple[Summary, ...]:
     """Return the sum over all targets, or nothing where no target reported."""
     running, results, last = 0, [], 0
     for index, line in enumerate(lines):
-        if _RUNNING.fullmatch(line):
+        if line.startswith("running ") and _RUNNING.fullmatch(line):
             running += 1
         elif line.startswith("test result: ") and (found := _RESULT.fullmatch(line)):
             results.append(found)

@@ -21,6 +21,8 @@ _FAIL = LazyPattern(
 _TEST = LazyPattern(r"--- (?P<word>PASS|FAIL|SKIP): [^\s]{1,400} \([0-9]{1,9}\.[0-9]{1,6}s\)")
 _NOTHING = "[no tests to run]"
 _RUN = LazyPattern(r"=== RUN {1,3}[^\s]{1,400}")
+_BEGINNINGS = frozenset({"ok", "FA", "--", "=="})
+"""The first two characters of every line that is read: most lines are others, and are not tried on any pattern."""
 
 
 def read(lines: Sequence[str]) -> tuple[Summary, ...]:
@@ -29,6 +31,8 @@ def read(lines: Sequence[str]) -> tuple[Summary, ...]:
     tests = {"PASS": 0, "FAIL": 0, "SKIP": 0}
     verbose, last = False, 0
     for index, line in enumerate(lines):
+        if line[:2] not in _BEGINNINGS:
+            continue
         if found := _OK.fullmatch(line) or _FAIL.fullmatch(line):
             packages.append(found)
             last = index

@@ -23,7 +23,7 @@ _REMARKS = frozenset({"deselected", "warning", "warnings", "rerun", "reruns"})
 
 def read(lines: Sequence[str]) -> tuple[Summary, ...]:
     """Return each summary line's statement."""
-    found = (_summary(index, _LINE.fullmatch(line)) for index, line in enumerate(lines) if " in " in line)
+    found = [_summary(index, _LINE.fullmatch(line)) for index, line in enumerate(lines) if " in " in line]
     return tuple(summary for summary in found if summary is not None)
 
 
