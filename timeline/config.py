@@ -11,7 +11,7 @@ import msgspec
 
 from timeline.binding import Binding, Route
 from timeline.errors import ConfigError, StateIncompleteError, UnsafeFileError
-from timeline.files import make_directory, read_private, write_atomic
+from timeline.files import is_there, make_directory, read_private, write_atomic
 from timeline.limits import CONFIG_BYTES_MAX, RECALL_SECONDS_DEFAULT, RECALL_SECONDS_MAX, RECALL_SECONDS_MIN
 
 _TOP = {"version", "scope", "recall_seconds", "project"}
@@ -95,7 +95,7 @@ def write_default_config(path: Path, config: Config) -> None:
         StateUnwritableError: it cannot be written.
     """
     make_directory(path.parent)
-    if path.exists():
+    if is_there(path):
         load_config(path)
         return
     lines = [

@@ -293,6 +293,7 @@ def _run_pytest(project: Path) -> tuple[str, int]:
         env=environment,
         capture_output=True,
         text=True,
+        encoding="utf-8",
         timeout=120,
         check=False,
     )

@@ -39,6 +39,11 @@ class DirectoryIdentity(msgspec.Struct, frozen=True):
             raise UnsafeFileError(message)
 
 
+def is_there(path: Path) -> bool:
+    """Whether anything stands at a path, a link to nowhere included. Where one cannot look, nothing is taken to be."""
+    return os.path.lexists(path)
+
+
 def make_directory(path: Path) -> DirectoryIdentity:
     """Create a private folder, or check the one that is there.
 

@@ -16,7 +16,7 @@ from sidecars.errors import SidecarError
 from sidecars.keys import SEED_BYTES, Signer, Verifier
 from timeline.clock import Entropy
 from timeline.errors import KeyMismatchError, StateExistsError
-from timeline.files import check_directory, make_directory, read_private, write_atomic
+from timeline.files import check_directory, is_there, make_directory, read_private, write_atomic
 from timeline.limits import KEY_BYTES_MAX
 from timeline.paths import Locations
 
@@ -58,7 +58,7 @@ def create_keystore(locations: Locations, entropy: Entropy) -> Keystore:
     """
     make_directory(locations.trust)
     make_directory(_folder(locations))
-    if locations.pins.exists():
+    if is_there(locations.pins):
         message = f"{locations.pins}: exists already"
         raise StateExistsError(message)
     origin = _ORIGIN_PREFIX + entropy.bytes(_ORIGIN_BYTES).hex()

@@ -118,7 +118,7 @@ def find_event(state: State, sources: Sequence[EnrolledSource], event_id: str, i
         holder = allowed.get(row.source)
         if holder is not None and _stored_event(state, holder, row).id == event_id:
             return _answer(state, holder, [row], more=False)
-    return Answer(Status.NOT_FOUND)
+    return _miss(state, sources)
 
 
 # -- ranking ---------------------------------------------------------------------------------------------------

@@ -25,14 +25,15 @@ from timeline.errors import (
     EnrollmentUnavailableError,
     HookInputError,
     QueryError,
+    ReceiptChangedError,
+    ScopeError,
     SourceError,
     StateExistsError,
     TimelineError,
-    TranscriptChangedError,
     TranscriptMissingError,
     UsageError,
 )
-from timeline.files import make_directory
+from timeline.files import is_there, make_directory
 from timeline.guard.enrollment import (
     check_confirmed,
     check_not_expired,
@@ -110,7 +111,7 @@ def project_of(folder: str) -> str:
     """The nearest folder upwards that holds ``.git``, else the folder itself; need not exist."""
     path = Path(os.path.realpath(folder))
     for candidate in (path, *path.parents):
-        if (candidate / ".git").exists():
+        if os.path.exists(candidate / ".git"):
             return str(candidate)
     return str(path)
 
@@ -134,7 +135,7 @@ def init_state(
     write_default_config(where.settings, default_config(_user_name()))
     with hold_writer_lock(where.lock):
         for taken in (where.pins, where.anchor, where.head, where.database):
-            if taken.exists():
+            if is_there(taken):
                 message = f"{taken}: exists already"
                 raise StateExistsError(message)
         make_directory(where.state)
@@ -173,7 +174,7 @@ def receive_prompt(session: Session, host: str, content: bytes) -> Receipt:
         snapshot = take_snapshot(path)
     except TranscriptMissingError:
         snapshot = None  # hosts create the file with the first item
-    binding = _config(session).bind(host=host, session=event.session, project=project_of(event.cwd))
+    binding = _config(session).bind(host=host, session=event.session, project=_project_at(event.cwd))
     with open_for_writing(session.locations, session.ports) as state:
         return issue_receipt(
             state.store,
@@ -419,13 +420,13 @@ def _check_prefix(receipt: Receipt) -> None:
     """The first bytes must still be those of the prompt: growth is allowed, another beginning is not.
 
     Raises:
-        TranscriptChangedError: they are not.
+        ReceiptChangedError: they are not.
     """
     length = receipt.source.prefix_length or 0
     now = take_snapshot(receipt.source.path, length)
     if now.prefix_length != length or to_base64url(now.prefix_digest) != receipt.source.prefix_digest:
         message = f"{receipt.source.path}: its first {length} bytes are not those at the prompt"
-        raise TranscriptChangedError(message)
+        raise ReceiptChangedError(message)
 
 
 def _drop_sources(store: Store, sources: Sequence[int]) -> None:
@@ -440,6 +441,18 @@ def _named(view: LogView, name: str) -> EnrolledSource:
             return source
     message = "no active enrollment has this id"
     raise EnrollmentUnavailableError(message)
+
+
+def _project_at(cwd: str) -> str:
+    """The project of the folder that a host works in; the event says it, so it may be anything.
+
+    Raises:
+        ScopeError: not a path that a folder can have.
+    """
+    if not os.path.isabs(cwd) or "\0" in cwd:
+        message = "scope field project: the host's working folder must be an absolute path"
+        raise ScopeError(message)
+    return project_of(cwd)
 
 
 def _codex_sessions(session: Session) -> Path:

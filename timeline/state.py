@@ -18,7 +18,7 @@ from sidecars.store import Store as SidecarStore
 from sidecars.trust import Belief, Consistent
 from timeline.clock import Clock, Entropy
 from timeline.errors import StateIncompleteError, StateMissingError
-from timeline.files import DirectoryIdentity, check_directory, remove_temporaries
+from timeline.files import DirectoryIdentity, check_directory, is_there, remove_temporaries
 from timeline.keystore import Keystore, load_keystore
 from timeline.lock import hold_writer_lock
 from timeline.paths import Locations
@@ -235,7 +235,7 @@ def open_state(locations: Locations, ports: Ports) -> Iterator[State]:
         StateMissingError: there is none.
         StateError, SidecarError: it is not to be believed, with the reason.
     """
-    if not locations.state.exists() and not locations.trust.exists():
+    if not is_there(locations.state) and not is_there(locations.trust):
         message = f"{locations.state}: no timeline here"
         raise StateMissingError(message)
     _folders(locations)

@@ -174,7 +174,10 @@ def test_only_what_was_consented_to_in_this_scope_is_seen(small: World, world: W
         lambda: service.find(small.session, str(other), query=parse_query(("pytest", "failed")))
     ) == ("private-enrollment-unavailable")
     settings = world.locations.settings
-    settings.write_text(settings.read_text().replace('task = "default"', 'task = "another"', 1))
+    settings.write_text(
+        settings.read_text(encoding="utf-8").replace('task = "default"', 'task = "another"', 1),
+        encoding="utf-8",
+    )
     assert refusal_of(lambda: find(world, "pytest", "failed")) == "private-enrollment-unavailable"
     late = session_at(small.folder, small.home, clock=SetClock(NOW_MS + 40 * 86_400_000))
     assert refusal_of(lambda: service.find(late, small.root, query=parse_query(("pytest", "failed")))) == (

@@ -53,7 +53,12 @@ def loaded_by(statement: str) -> set[str]:
     """Give the modules that a fresh interpreter holds after a statement."""
     code = f"import json, sys\n{statement}\nprint(json.dumps(sorted(sys.modules)))"
     run = subprocess.run(
-        [sys.executable, "-c", code], check=True, capture_output=True, text=True, cwd=FOLDER.parent
+        [sys.executable, "-c", code],
+        check=True,
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        cwd=FOLDER.parent,
     )
     return set(json.loads(run.stdout))
 

@@ -34,7 +34,7 @@ def test_what_was_made_is_what_is_loaded(where: Locations) -> None:
     assert one.fingerprint_key == two.fingerprint_key
     assert one.owner.verifier == one.pins.owner
     assert one.log.verifier == one.pins.log
-    assert one.pins.owner.key != one.pins.log.key
+    assert one.pins.owner.public_key != one.pins.log.public_key
     assert one.pins.log.name == one.pins.origin
 
 
@@ -42,7 +42,7 @@ def test_two_keystores_share_nothing(tmp_path: Path, where: Locations) -> None:
     """Another machine has another origin and other keys."""
     mine, theirs = load_keystore(where), create_keystore(locations(tmp_path / "theirs"), SystemEntropy())
     assert mine.pins.origin != theirs.pins.origin
-    assert len({mine.pins.owner.key, mine.pins.log.key, theirs.pins.owner.key, theirs.pins.log.key}) == 4
+    assert len({mine.pins.owner.public_key, mine.pins.log.public_key, theirs.pins.owner.public_key, theirs.pins.log.public_key}) == 4
     assert mine.fingerprint_key != theirs.fingerprint_key
 
 

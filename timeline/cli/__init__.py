@@ -21,7 +21,11 @@ _EPILOG = (
 )
 
 
-@click.group(epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+_HELP = ["-h", "--help"]
+"""The same for every program, also where a command runs under its own name."""
+
+
+@click.group(epilog=_EPILOG, context_settings={"help_option_names": _HELP})
 @click.version_option(__version__, prog_name="timeline")
 def timeline() -> None:
     """What happened in my coding agents' sessions, and how do we know?
@@ -84,7 +88,7 @@ def _run(
 ) -> int:
     as_json = "--json" in sys.argv[1:]
     try:
-        result = command.main(prog_name=program, standalone_mode=False)
+        result = command.main(prog_name=program, standalone_mode=False, help_option_names=_HELP)
     except click.UsageError as error:
         show_error(program, _Misuse(error), as_json=as_json)
         return ExitCode.USAGE if translate is exit_code_of else translate(error)
@@ -111,7 +115,7 @@ class _Misuse:
     reason = "usage"
 
     def __init__(self, error: click.UsageError) -> None:
-        message = error.format_message()
+        message = " ".join(error.format_message().split())  # click lists choices on lines of their own
         self._message = message[:1].lower() + message[1:].rstrip(".")
         command = error.ctx.command_path if error.ctx is not None else "timeline"
         self.hint = f"run `{command} --help`"

@@ -22,6 +22,7 @@ from timeline.cli.render import (
 )
 from timeline.clock import format_utc, parse_utc
 from timeline.errors import QueryError, ReceiptAmbiguousError, StateMissingError
+from timeline.files import is_there
 from timeline.index import IndexResult
 from timeline.limits import HOOK_INPUT_BYTES_MAX, INDEX_BYTES_DEFAULT, INDEX_BYTES_MAX, INDEX_BYTES_MIN
 from timeline.search import Window
@@ -188,10 +189,11 @@ def sources_command(root: str | None, *, watch: bool, as_json: bool) -> None:
     lines = [line for source in found for line in source_lines(source)]
     show(found, as_json=as_json, lines=lines or ["nothing is enrolled"])
     if watch:
-        _watch({source["path"]: source["source"] for source in found if source["state"] == "current"})
+        current = [source for source in found if source["state"] == "current"]
+        _watch({source["path"]: source["source"] for source in current}, as_json=as_json)
 
 
-def _watch(refs: dict[str, str]) -> None:
+def _watch(refs: dict[str, str], *, as_json: bool) -> None:
     """Name touched sources until interrupted. Only marks: nothing is read or renewed."""
     # Imported here: no other command needs it.
     from timeline.watch import watch_transcripts
@@ -202,7 +204,8 @@ def _watch(refs: dict[str, str]) -> None:
             path = touched.get()
             ref = refs.pop(path, None)
             if ref is not None:
-                click.echo(f"{ref}: touched; its snapshot needs a new receipt and consent")
+                said = f"{ref}: touched; its snapshot needs a new receipt and consent"
+                show({"source": ref, "state": "touched"}, as_json=as_json, lines=[said])
 
 
 @click.command("revoke", epilog=_EPILOG)
@@ -306,6 +309,9 @@ def search_command(
       timeline search pytest fehlgeschlagen
     """
     query = parse_query(terms) if terms else None
+    if at is None and window_seconds:
+        message = "--window needs --at"
+        raise QueryError(message)
     at_ms = None if at is None else _exact_time(at)
     window = None if at_ms is None else Window(at_ms, window_seconds * 1000)
     answer, view = service.find(_session(), root, window=window, query=query, source_ref=source)
@@ -355,7 +361,7 @@ def verify_command(*, deep: bool, as_json: bool) -> int:
       timeline verify --deep --json
     """
     session = _session()
-    if not session.locations.state.exists() and not session.locations.trust.exists():
+    if not is_there(session.locations.state) and not is_there(session.locations.trust):
         message = f"{session.locations.state}: no timeline here"
         raise StateMissingError(message)
     with progress("verifying") as advance:
