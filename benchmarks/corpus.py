@@ -19,8 +19,8 @@ _WEIGHTS = (14, 14, 12, 16, 16, 14, 10, 3, 1)
 
 _WORDS = "parser index token buffer cache widget handler session config value result loader queue".split()
 _CODE = (
-    "def {a}_{b}({a}: int, *, {b}: str = \"{b}\") -> None:\n",
-    "        return self._{a}.get(\"{b}\", {n})\n",
+    'def {a}_{b}({a}: int, *, {b}: str = "{b}") -> None:\n',
+    '        return self._{a}.get("{b}", {n})\n',
     "src/{a}/{b}.py:{n}:    if {a} is None and {b} > {n}:\n",
     "+    const {a} = await load('{b}', {{ retries: {n} }});\n",
     "-    {a}.{b}({n})\n",
@@ -29,13 +29,26 @@ _CODE = (
     "{n:>6}\t{a} {b} {a}\n",
     "    # {a} before {b}: the {b} of {n} entries must stay sorted by {a}\n",
 )
-_BEYOND = ("    # {a} \u2192 {b}: {n} entries\n", "- \u2018{a}\u2019 \u2014 the {b} of {n}\u2026\n", "\u2502 {a:<12} \u2502 {b} \u2713\n")
-_SEARCHES = ("rg -n {a} src", "sed -n '1,200p' src/{a}.py", "git diff -- src/{a}", "ls -la src", "cat docs/{a}.md")
+_BEYOND = (
+    "    # {a} \u2192 {b}: {n} entries\n",
+    "- \u2018{a}\u2019 \u2014 the {b} of {n}\u2026\n",
+    "\u2502 {a:<12} \u2502 {b} \u2713\n",
+)
+_SEARCHES = (
+    "rg -n {a} src",
+    "sed -n '1,200p' src/{a}.py",
+    "git diff -- src/{a}",
+    "ls -la src",
+    "cat docs/{a}.md",
+)
 
 Json = dict[str, object]
 _TOKENS: Json = {
     "type": "token_count",
-    "info": {"total_token_usage": {"input_tokens": 10_412, "output_tokens": 512}, "model_context_window": 258_400},
+    "info": {
+        "total_token_usage": {"input_tokens": 10_412, "output_tokens": 512},
+        "model_context_window": 258_400,
+    },
     "rate_limits": {"primary": {"used_percent": 3.0, "window_minutes": 300}, "secondary": None},
 }
 _REASONING: Json = {
@@ -142,14 +155,19 @@ RUNS: tuple[tuple[str, str, str], ...] = (
     (
         "python -m pytest -q tests",
         "{p} passed in 0.41s\n",
-        "=========================== short test summary info ============================\n"
-        "FAILED tests/test_index.py::test_order - AssertionError\n{f} failed, {p} passed in 0.52s\n",
+        (
+            "=========================== short test summary info ============================\n"
+            "FAILED tests/test_index.py::test_order - AssertionError\n{f} failed, {p} passed in 0.52s\n"
+        ),
     ),
     (
         "cargo test",
         "\ntest result: ok. {p} passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.10s\n\n",
-        "\ntest result: FAILED. {p} passed; {f} failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.10s\n\n"
-        "error: test failed, to rerun pass `--lib`\n",
+        (
+            "\ntest result: FAILED. {p} passed; {f} failed; 0 ignored; 0 measured; 0 filtered out; "
+            "finished in 0.10s\n\n"
+            "error: test failed, to rerun pass `--lib`\n"
+        ),
     ),
     (
         "go test ./...",
@@ -159,21 +177,29 @@ RUNS: tuple[tuple[str, str, str], ...] = (
     (
         "npx vitest run",
         "\n Test Files  1 passed (1)\n      Tests  {p} passed ({p})\n   Start at  10:00:00\n   Duration  1.20s\n\n",
-        "\n Test Files  1 failed (1)\n      Tests  {f} failed | {p} passed ({t})\n   Start at  10:00:00\n"
-        "   Duration  1.20s\n\n",
+        (
+            "\n Test Files  1 failed (1)\n      Tests  {f} failed | {p} passed ({t})\n   Start at  10:00:00\n"
+            "   Duration  1.20s\n\n"
+        ),
     ),
     (
         "npx jest",
-        "\nTest Suites: 1 passed, 1 total\nTests:       {p} passed, {p} total\nSnapshots:   0 total\n"
-        "Time:        1.2 s\nRan all test suites.\n",
-        "\nTest Suites: 1 failed, 1 total\nTests:       {f} failed, {p} passed, {t} total\nSnapshots:   0 total\n"
-        "Time:        1.2 s\nRan all test suites.\n",
+        (
+            "\nTest Suites: 1 passed, 1 total\nTests:       {p} passed, {p} total\nSnapshots:   0 total\n"
+            "Time:        1.2 s\nRan all test suites.\n"
+        ),
+        (
+            "\nTest Suites: 1 failed, 1 total\nTests:       {f} failed, {p} passed, {t} total\nSnapshots:   0 total\n"
+            "Time:        1.2 s\nRan all test suites.\n"
+        ),
     ),
     (
         "python -m unittest",
         "----------------------------------------------------------------------\nRan {p} tests in 0.010s\n\nOK\n",
-        "----------------------------------------------------------------------\nRan {t} tests in 0.010s\n\n"
-        "FAILED (failures={f})\n",
+        (
+            "----------------------------------------------------------------------\nRan {t} tests in 0.010s\n\n"
+            "FAILED (failures={f})\n"
+        ),
     ),
 )
 """Reviewed commands, with what they print at the end where all passes and where ``f`` of ``t`` fail."""
@@ -184,5 +210,9 @@ def _text_lines(chance: random.Random) -> list[str]:
     made = []
     for _ in range(6_000):
         kinds = _BEYOND if chance.random() < 0.004 else _CODE
-        made.append(chance.choice(kinds).format(a=chance.choice(_WORDS), b=chance.choice(_WORDS), n=chance.randrange(9_999)))
+        made.append(
+            chance.choice(kinds).format(
+                a=chance.choice(_WORDS), b=chance.choice(_WORDS), n=chance.randrange(9_999)
+            )
+        )
     return made

@@ -1,12 +1,15 @@
 """The search index as rows, computed from verified sidecars: written, compared and rebuilt by the same code.
 
 For each source: one row an event, counts for every pair of terms that occurs (so that a pair of common terms costs
-one look-up and not a scan), and the numbers that occur. Nothing here is believed on its own: a source's rows are
-compared with its sidecars before they are used.
+one look-up and not a scan), and the numbers that occur, each with the terms and (in a small filter) the numbers that
+stand beside it in some event, so that a pair which never meets costs no scan either. Nothing here is believed on its
+own: a source's rows are compared with its sidecars before they are used.
 """
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final
 
 import msgspec
 
@@ -18,8 +21,15 @@ from timeline.terms import event_mask, label_number, mask_bits, vocabulary_diges
 
 _ID_BITS = 64
 _SIGN = 1 << 63
+_MIX: Final = (1 << _ID_BITS) - 1
 PairRow = tuple[int, int, int, int, int]
 """Two terms (``a`` ≤ ``b``), newest position, source, number of events."""
+
+NumberRow = tuple[int, int, int, bytes]
+"""A number, its source, the terms of all events that have it, and the filter of numbers those events have."""
+
+NEAR_BYTES: Final = 32
+"""Size of a number's filter. With ten companions, two bits each, one pair in 160 that never meets passes it."""
 
 
 class SourceRows(msgspec.Struct, frozen=True):
@@ -27,7 +37,7 @@ class SourceRows(msgspec.Struct, frozen=True):
 
     events: tuple[EventRow, ...]
     pairs: tuple[PairRow, ...]
-    numbers: tuple[tuple[int, int], ...]
+    numbers: tuple[NumberRow, ...]
 
 
 def event_row(event: Event, place: EventRange, *, source: int, segment: int, payload_offset: int) -> EventRow:
@@ -57,7 +67,6 @@ def id_number(event_id: str) -> int:
 def source_rows(events: Sequence[EventRow]) -> SourceRows:
     """The rows of one source from its event rows."""
     pairs: dict[tuple[int, int], tuple[int, int]] = {}
-    numbers: set[tuple[int, int]] = set()
     ordered = sorted(events, key=lambda row: row.pos)
     # Events of one mask share their pairs: count masks first, pairs once a mask.
     masks = Counter(row.mask for row in ordered)
@@ -68,20 +77,40 @@ def source_rows(events: Sequence[EventRow]) -> SourceRows:
             for b in bits[position:]:
                 known = pairs.get((a, b), (-1, 0))
                 pairs[a, b] = (max(known[0], newest[mask]), known[1] + count)
-    for row in ordered:
-        numbers.update(
-            (value, row.source)
-            for value in (row.passed, row.failed, row.total, row.label)
-            if value is not None
-        )
     source = ordered[0].source if ordered else 0
     # Ranking compares sources by time; the newest time of a pair is looked up from its newest position.
     at = {row.pos: -1 if row.at is None else row.at for row in ordered}
     return SourceRows(
         tuple(ordered),
         tuple(sorted((a, b, at[pos], source, count) for (a, b), (pos, count) in pairs.items())),
-        tuple(sorted(numbers)),
+        _number_rows(ordered, source),
     )
+
+
+def _number_rows(events: Sequence[EventRow], source: int) -> tuple[NumberRow, ...]:
+    found: dict[int, tuple[int, int]] = {}
+    for mask, *stated in {(row.mask, row.passed, row.failed, row.total, row.label) for row in events}:
+        values = {value for value in stated if value is not None}
+        beside = 0
+        for value in values:
+            beside |= near_bits(value, source)
+        for value in values:
+            terms, near = found.get(value, (0, 0))
+            found[value] = (terms | mask, near | beside)
+    rows = ((value, source, mask, near.to_bytes(NEAR_BYTES, "big")) for value, (mask, near) in found.items())
+    return tuple(sorted(rows))
+
+
+@lru_cache(maxsize=4096)
+def near_bits(value: int, source: int) -> int:
+    """The two bits by which a number is known in the filters of a source.
+
+    They are others in every source, so that no pair of numbers is unlucky everywhere.
+    """
+    mixed = (value * 0x9E37_79B9_7F4A_7C15 + source * 0xC2B2_AE3D_27D4_EB4F) & _MIX
+    mixed = ((mixed ^ mixed >> 30) * 0xBF58_476D_1CE4_E5B9) & _MIX
+    mixed ^= mixed >> 27
+    return 1 << (mixed & 0xFF) | 1 << (mixed >> 8 & 0xFF)
 
 
 def write_source(store: Store, source: int, rows: SourceRows) -> None:
@@ -107,8 +136,12 @@ def update_source(store: Store, source: int, old: SourceRows, new: SourceRows) -
     keys = [(a, b, newest, source) for a, b, newest, _, _ in pairs_gone]
     store.write("DELETE FROM pair WHERE a = ? AND b = ? AND newest = ? AND source = ?", keys)
     store.write("INSERT INTO pair (a, b, newest, source, n) VALUES (?,?,?,?,?)", pairs_added)
-    store.write("DELETE FROM number WHERE value = ? AND source = ?", set(old.numbers) - set(new.numbers))
-    store.write("INSERT INTO number (value, source) VALUES (?,?)", set(new.numbers) - set(old.numbers))
+    numbers_gone, numbers_added = set(old.numbers) - set(new.numbers), set(new.numbers) - set(old.numbers)
+    store.write(
+        "DELETE FROM number WHERE value = ? AND source = ?",
+        [(value, source) for value, _, _, _ in numbers_gone],
+    )
+    store.write("INSERT INTO number (value, source, mask, near) VALUES (?,?,?,?)", numbers_added)
 
 
 def read_source(store: Store, source: int) -> SourceRows:
@@ -118,7 +151,9 @@ def read_source(store: Store, source: int) -> SourceRows:
         StateError: they cannot be read.
     """
     pairs = store.query("SELECT a, b, newest, source, n FROM pair WHERE source = ? ORDER BY a, b", (source,))
-    numbers = store.query("SELECT value, source FROM number WHERE source = ? ORDER BY value", (source,))
+    numbers = store.query(
+        "SELECT value, source, mask, near FROM number WHERE source = ? ORDER BY value", (source,)
+    )
     return SourceRows(
         tuple(store.events("WHERE source = ? ORDER BY pos", (source,))),
         tuple(pairs),  # type: ignore[arg-type]  # STRICT columns

@@ -52,6 +52,8 @@ TABLES: Final = {
     "number": """CREATE TABLE number (
     value INTEGER NOT NULL,
     source INTEGER NOT NULL,
+    mask INTEGER NOT NULL,
+    near BLOB NOT NULL,
     PRIMARY KEY (value, source)
 ) STRICT, WITHOUT ROWID""",
     "number_by_source": "CREATE INDEX number_by_source ON number (source)",

@@ -6,7 +6,7 @@ must be equal to the stored one. A miss is a miss: nothing is widened, retried o
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
 
 import msgspec
@@ -24,6 +24,7 @@ from timeline.events import derive_again
 from timeline.files import read_private_range
 from timeline.guard.enrollment import snapshot_of
 from timeline.limits import CARDS_MAX, KIB, WINDOW_SECONDS_MAX
+from timeline.projection import near_bits
 from timeline.source import OpenSource, open_source
 from timeline.state import State, VerifiedSidecar
 from timeline.store import EventRow
@@ -87,38 +88,80 @@ class Answer(msgspec.Struct, frozen=True):
     hint: str = ""
 
 
+class SearchScope:
+    """Sources that the caller has found to be consented to and in scope, accounted for; answers many questions.
+
+    Whatever costs something for each source is done once, here: a question costs the same among ten sources and
+    among thousands. It holds for the state as it is; after a commit another one is needed.
+    """
+
+    def __init__(self, state: State, sources: Sequence[EnrolledSource]) -> None:
+        """Check that the rows of every source are those of its sidecars.
+
+        Raises:
+            StateError, SidecarError: the state is not to be believed.
+        """
+        for source in sources:
+            check_accounted(state, source)
+        self._state = state
+        self._view = state.view
+        self._sources = {source.index: source for source in sources}
+        self._miss: Answer | None = None
+
+    def search(self, *, window: Window | None, query: Query | None) -> Answer:
+        """Search by a time, by two terms, or by both.
+
+        Raises:
+            StateError, SidecarError: the state is not to be believed.
+        """
+        self._check_current()
+        found = _rank(self._state, self._sources, window, query)
+        if found is None:
+            return self._not_found()
+        source, rows = found
+        return _answer(self._state, source, rows[:CARDS_MAX], more=len(rows) > CARDS_MAX)
+
+    def find_event(self, event_id: str, id64: int) -> Answer:
+        """The one event with this id, verified like any card.
+
+        Raises:
+            StateError, SidecarError: the state is not to be believed.
+        """
+        self._check_current()
+        for row in self._state.store.events("WHERE id64 = ?", (id64,)):
+            holder = self._sources.get(row.source)
+            if holder is not None and _stored_event(self._state, holder, row).id == event_id:
+                return _answer(self._state, holder, [row], more=False)
+        return self._not_found()
+
+    def _not_found(self) -> Answer:
+        if self._miss is None:
+            self._miss = _miss(self._state, tuple(self._sources.values()))
+        return self._miss
+
+    def _check_current(self) -> None:
+        if self._state.view is not self._view:
+            raise RuntimeError("the state has changed: make another scope")
+
+
 def search(
     state: State, sources: Sequence[EnrolledSource], *, window: Window | None, query: Query | None
 ) -> Answer:
-    """Search the given sources, which the caller has found to be consented to and in scope.
+    """Ask one question; see ``SearchScope``.
 
     Raises:
         StateError, SidecarError: the state is not to be believed.
     """
-    for source in sources:
-        check_accounted(state, source)
-    allowed = {source.index: source for source in sources}
-    found = _rank(state, allowed, window, query)
-    if found is None:
-        return _miss(state, sources)
-    source, rows = found
-    return _answer(state, source, rows[:CARDS_MAX], more=len(rows) > CARDS_MAX)
+    return SearchScope(state, sources).search(window=window, query=query)
 
 
 def find_event(state: State, sources: Sequence[EnrolledSource], event_id: str, id64: int) -> Answer:
-    """The one event with this id, verified like any card.
+    """Look up one event; see ``SearchScope``.
 
     Raises:
         StateError, SidecarError: the state is not to be believed.
     """
-    for source in sources:
-        check_accounted(state, source)
-    allowed = {source.index: source for source in sources}
-    for row in state.store.events("WHERE id64 = ?", (id64,)):
-        holder = allowed.get(row.source)
-        if holder is not None and _stored_event(state, holder, row).id == event_id:
-            return _answer(state, holder, [row], more=False)
-    return _miss(state, sources)
+    return SearchScope(state, sources).find_event(event_id, id64)
 
 
 # -- ranking ---------------------------------------------------------------------------------------------------
@@ -181,25 +224,40 @@ def _by_terms(state: State, query: Query | None) -> Iterator[int]:
     if query is None:
         return
     bits = sorted({term.bit for term in query.terms if term.bit is not None})
-    if bits:
-        pairs = state.store.query(
-            "SELECT source FROM pair WHERE a = ? AND b = ? ORDER BY newest DESC, source DESC",
-            (bits[0], bits[-1]),
+    holding = _holding(state, query) if query.numbers else None
+    if holding is not None and (not holding or not bits):
+        yield from sorted(holding, reverse=True)
+        return
+    pairs = state.store.query(
+        "SELECT source FROM pair WHERE a = ? AND b = ? ORDER BY newest DESC, source DESC",
+        (bits[0], bits[-1]),
+    )
+    for (source,) in pairs:
+        if holding is None or source in holding:
+            yield _integer(source)
+
+
+def _holding(state: State, query: Query) -> set[int]:
+    """Sources in which every number of a query stands beside its term, or its other number, in one event.
+
+    For two numbers that is said by a filter, which rarely takes a source too many and never one too few.
+    """
+    found: list[set[int]] = []
+    for number in query.numbers:
+        others = [other for other in query.numbers if other != number]
+        rows = state.store.query(
+            "SELECT source, near FROM number WHERE value = ? AND mask & ? = ?",
+            (number, query.mask, query.mask),
         )
-        found: Iterable[int] = (_integer(row[0]) for row in pairs)
-        numbers = query.numbers
-    else:
-        first, *numbers_left = query.numbers
-        rows = state.store.query("SELECT source FROM number WHERE value = ? ORDER BY source DESC", (first,))
-        found, numbers = (_integer(row[0]) for row in rows), tuple(numbers_left)
-    for source in found:
-        if all(_has_number(state, source, number) for number in numbers):
-            yield source
+        found.append({_integer(source) for source, near in rows if _near(near, _integer(source), others)})
+    return set.intersection(*found)
 
 
-def _has_number(state: State, source: int, number: int) -> bool:
-    rows = state.store.query("SELECT 1 FROM number WHERE value = ? AND source = ?", (number, source))
-    return next(rows, None) is not None
+def _near(near: object, source: int, numbers: Sequence[int]) -> bool:
+    if not isinstance(near, bytes):
+        raise TypeError(type(near))  # STRICT columns hold nothing else
+    known = int.from_bytes(near, "big")
+    return all(known & bits == bits for bits in (near_bits(number, source) for number in numbers))
 
 
 def _rows_in(state: State, source: int, window: Window | None, query: Query | None) -> Iterator[EventRow]:

@@ -29,3 +29,18 @@ def grown(tmp_path_factory: pytest.TempPathFactory) -> tuple[World, tuple[Moment
     folder = tmp_path_factory.mktemp("grown")
     world = new_world(folder / "world")
     return world, tuple(grow(world, folder / "moments", runs=4, filler_bytes=40_000))
+
+
+@pytest.fixture(scope="session")
+def fresh(tmp_path_factory: pytest.TempPathFactory) -> World:
+    """Give a timeline after ``init``, to be copied."""
+    return new_world(tmp_path_factory.mktemp("fresh"))
+
+
+@pytest.fixture
+def host(fresh: World, tmp_path: Path) -> World:
+    """Give a timeline and a home of its own."""
+    copy = fresh.copy(tmp_path / "copy")
+    (tmp_path / "host" / "project").mkdir(parents=True)
+    (tmp_path / "host" / ".codex" / "sessions").mkdir(parents=True)
+    return World(copy.folder, tmp_path / "host")

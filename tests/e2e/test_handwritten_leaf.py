@@ -4,7 +4,7 @@ The writer of these rows holds the state folder and not the keys; where a case g
 """
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +16,6 @@ from sidecars.digest import Digest
 from sidecars.keys import Signer
 from sidecars.leaf import (
     Body,
-    Enrollment,
     KeyEpoch,
     Leaf,
     Policy,
@@ -317,7 +316,9 @@ PROJECTED = [
     "UPDATE pair SET n = n + 1",
     "UPDATE pair SET newest = newest + 1",
     "DELETE FROM pair",
-    "INSERT INTO number SELECT 4711, source FROM number LIMIT 1",
+    "INSERT INTO number SELECT 4711, source, mask, near FROM number LIMIT 1",
+    "UPDATE number SET mask = 0",
+    "UPDATE number SET near = zeroblob(32)",
     "DELETE FROM number",
     "DELETE FROM setting",
     "UPDATE setting SET value = zeroblob(32)",
@@ -352,7 +353,7 @@ def test_rows_of_a_source_that_nobody_enrolled_change_no_answer(world: World, ta
     columns = {
         "event": "99, pos, at, mask, label, passed, failed, total, segment, start, length, id64",
         "pair": "a, b, newest, 99, n",
-        "number": "value, 99",
+        "number": "value, 99, mask, near",
     }[table]
     _by_hand(world, f"INSERT INTO {table} SELECT {columns} FROM {table}")
     assert answers_of(world) == before

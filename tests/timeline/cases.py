@@ -14,7 +14,7 @@ from timeline.search import Answer, Window
 from timeline.state import State, open_state
 from timeline.terms import parse_query
 
-SECRET = "MARKER-sk-9f8e7d6c5b4a"  # noqa: S105  (the marker that must be found nowhere)
+SECRET = "MARKER-sk-9f8e7d6c5b4a"
 
 
 @dataclass(frozen=True, slots=True)

@@ -347,8 +347,12 @@ def test_the_hook_never_blocks_a_prompt(
 
 
 @pytest.mark.requirement("T69")
-@pytest.mark.parametrize("event", [b"", b"{", b"[]", b"\xff\xfe", b"[" * 5000, b'{"a":1,"a":2}', b"x" * (2 << 20)])
-def test_any_bytes_on_the_hooks_input_end_in_zero(prompted: tuple[World, bytes], run: Run, event: bytes) -> None:
+@pytest.mark.parametrize(
+    "event", [b"", b"{", b"[]", b"\xff\xfe", b"[" * 5000, b'{"a":1,"a":2}', b"x" * (2 << 20)]
+)
+def test_any_bytes_on_the_hooks_input_end_in_zero(
+    prompted: tuple[World, bytes], run: Run, event: bytes
+) -> None:
     """Not an event: said on standard error, with the reason."""
     code, out, err = hook(run, event)
     assert (code, out) == (0, "")
@@ -411,7 +415,9 @@ def test_timeline_receipt_reports_unavailable_as_data(prompted: tuple[World, byt
 
 
 @pytest.mark.requirement("T10")
-def test_timeline_enroll_wants_root_receipt_and_the_owners_word(prompted: tuple[World, bytes], run: Run) -> None:
+def test_timeline_enroll_wants_root_receipt_and_the_owners_word(
+    prompted: tuple[World, bytes], run: Run
+) -> None:
     """Misuse is exit code 1 and spends nothing; the full form enrolls; the receipt again is unavailable, 0."""
     world, event = prompted
     hook(run, event)
@@ -432,7 +438,9 @@ def test_timeline_enroll_wants_root_receipt_and_the_owners_word(prompted: tuple[
 
 @pytest.mark.requirement("T10")
 @pytest.mark.parametrize("receipt", ["", "asthr_", "asthr_" + "A" * 43, "A" * 49, "asthr_" + "\udcff" * 43])
-def test_a_receipt_that_never_was_enrolls_nothing(prompted: tuple[World, bytes], run: Run, receipt: str) -> None:
+def test_a_receipt_that_never_was_enrolls_nothing(
+    prompted: tuple[World, bytes], run: Run, receipt: str
+) -> None:
     """Unavailable, and nothing is recorded."""
     world, _ = prompted
     arguments = ("--root", world.root, "--receipt", receipt, "--confirm-local-timeline", "--json")

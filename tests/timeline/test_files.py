@@ -137,9 +137,10 @@ def test_a_failing_read_is_an_error_of_ours(file: Path, monkeypatch: pytest.Monk
     def fail(*_: object, **__: object) -> object:
         raise OSError(errno.EIO, "injected")
 
-    with pytest.raises(UnsafeFileError, match="EIO"), monkeypatch.context() as patch:
+    with monkeypatch.context() as patch:
         patch.setattr(files.os, name, fail)
-        read_private(file, size_max=SIZE_MAX)
+        with pytest.raises(UnsafeFileError, match="EIO"):
+            read_private(file, size_max=SIZE_MAX)
 
 
 def test_a_file_that_changes_while_it_is_read_is_refused(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,13 @@ from pathlib import Path
 import pytest
 
 from timeline.clock import SystemEntropy
-from timeline.errors import KeyMismatchError, StateError, StateExistsError, StateIncompleteError, UnsafeFileError
+from timeline.errors import (
+    KeyMismatchError,
+    StateError,
+    StateExistsError,
+    StateIncompleteError,
+    UnsafeFileError,
+)
 from timeline.keystore import create_keystore, load_keystore
 from timeline.paths import Locations
 
@@ -42,7 +48,17 @@ def test_two_keystores_share_nothing(tmp_path: Path, where: Locations) -> None:
     """Another machine has another origin and other keys."""
     mine, theirs = load_keystore(where), create_keystore(locations(tmp_path / "theirs"), SystemEntropy())
     assert mine.pins.origin != theirs.pins.origin
-    assert len({mine.pins.owner.public_key, mine.pins.log.public_key, theirs.pins.owner.public_key, theirs.pins.log.public_key}) == 4
+    assert (
+        len(
+            {
+                mine.pins.owner.public_key,
+                mine.pins.log.public_key,
+                theirs.pins.owner.public_key,
+                theirs.pins.log.public_key,
+            }
+        )
+        == 4
+    )
     assert mine.fingerprint_key != theirs.fingerprint_key
 
 
@@ -118,7 +134,7 @@ def test_owner_and_log_key_cannot_change_places(where: Locations) -> None:
         (lambda trust: (trust / "pins").chmod(0o604), UnsafeFileError),
         (lambda trust: (trust / "keys").chmod(0o755), UnsafeFileError),
         (lambda trust: trust.chmod(0o711), UnsafeFileError),
-        (lambda trust: shutil.rmtree(trust), StateIncompleteError),
+        (shutil.rmtree, StateIncompleteError),
         (lambda trust: shutil.rmtree(trust / "keys"), StateIncompleteError),
     ],
 )

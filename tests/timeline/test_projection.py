@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from timeline.projection import (
     SourceRows,
     id_number,
+    near_bits,
     read_source,
     source_rows,
     stored_sources,
@@ -81,9 +82,40 @@ def test_pairs_are_what_a_scan_would_count(rows: list[EventRow]) -> None:
 
 @given(ROWS)
 def test_numbers_are_those_that_occur(rows: list[EventRow]) -> None:
-    """Counts and labels, each once; an absent number is no zero."""
-    wanted = {n for row in rows for n in (row.passed, row.failed, row.total, row.label) if n is not None}
-    assert source_rows(rows).numbers == tuple((value, SOURCE) for value in sorted(wanted))
+    """Counts and labels, each once, with the terms of all events that have it; an absent number is no zero."""
+    wanted: dict[int, int] = {}
+    for row in rows:
+        for n in numbers_of(row):
+            wanted[n] = wanted.get(n, 0) | row.mask
+    found = [(value, source, mask) for value, source, mask, _ in source_rows(rows).numbers]
+    assert found == [(value, SOURCE, mask) for value, mask in sorted(wanted.items())]
+
+
+@given(ROWS)
+def test_numbers_of_one_event_are_never_missed_beside_each_other(rows: list[EventRow]) -> None:
+    """A number's filter knows every number that stands with it in some event."""
+    near = {value: int.from_bytes(known, "big") for value, _, _, known in source_rows(rows).numbers}
+    for row in rows:
+        for one, other in itertools.permutations(numbers_of(row), 2):
+            bits = near_bits(other, SOURCE)
+            assert near[one] & bits == bits
+
+
+def test_the_filter_keeps_most_strangers_out() -> None:
+    """Of ten thousand numbers that never stand beside ten others, fewer than one in fifty pass."""
+    (_, _, _, known), *_ = source_rows([_row_of(pos, 7, 1_000 + pos) for pos in range(10)]).numbers
+    near = int.from_bytes(known, "big")
+    strangers = [near_bits(number, SOURCE) for number in range(2_000, 12_000)]
+    assert sum(near & bits == bits for bits in strangers) < len(strangers) // 50
+
+
+def numbers_of(row: EventRow) -> set[int]:
+    """Give the numbers that an event states."""
+    return {n for n in (row.passed, row.failed, row.total, row.label) if n is not None}
+
+
+def _row_of(pos: int, passed: int, total: int) -> EventRow:
+    return EventRow(SOURCE, pos, None, 1, None, passed, None, total, 0, 0, 1, 0)
 
 
 @given(ROWS, st.randoms())
@@ -105,7 +137,9 @@ def test_stored_rows_are_read_back_equal(store: Store, rows: list[EventRow]) -> 
 
 
 @given(ROWS, ROWS)
-def test_updating_gives_what_writing_anew_gives(store: Store, old: list[EventRow], new: list[EventRow]) -> None:
+def test_updating_gives_what_writing_anew_gives(
+    store: Store, old: list[EventRow], new: list[EventRow]
+) -> None:
     """Only the difference is written, and the result is the same."""
     before, wanted = source_rows(old), source_rows(new)
     with writing(store):

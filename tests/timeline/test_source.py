@@ -200,7 +200,9 @@ WHILE_OPEN = [change for change in CHANGES if change[0] is not _linked_folder]
 
 
 @pytest.mark.requirement("T12", "T13")
-@pytest.mark.parametrize(("change", "error"), WHILE_OPEN, ids=[name for name in IDS if name != "linked_folder"])
+@pytest.mark.parametrize(
+    ("change", "error"), WHILE_OPEN, ids=[name for name in IDS if name != "linked_folder"]
+)
 def test_a_change_while_the_file_is_open_is_noticed_at_the_end(
     file: Path, change: Callable[[Path], None], error: type[SourceError]
 ) -> None:
@@ -261,12 +263,10 @@ def test_an_operating_system_that_refuses_gives_an_error_of_ours(
     def fail(*_: object, **__: object) -> object:
         raise OSError(5, "injected")
 
-    with pytest.raises(TranscriptUnreadableError, match="EIO"), monkeypatch.context() as patch:
+    with monkeypatch.context() as patch:
         patch.setattr(source.os, call, fail)
-        if call == "pread":
-            take_snapshot(str(file))
-        else:
-            read(snapshot)
+        with pytest.raises(TranscriptUnreadableError, match="EIO"):
+            _ = take_snapshot(str(file)) if call == "pread" else read(snapshot)
 
 
 @pytest.mark.parametrize("name", ["x" * 300, "a/" * 50 + "b"])
@@ -309,7 +309,22 @@ def test_a_file_elsewhere_or_of_another_session_is_refused(file: Path, tmp_path:
 
 @pytest.mark.parametrize(
     "path",
-    ["", ".", "a", "./a", "/a/", "//a", "/a//b", "/a/../b", "/a/./b", "/a\n", "/a\0b", "/\x7f", "/\udcff", "/" + "a" * 4096],
+    [
+        "",
+        ".",
+        "a",
+        "./a",
+        "/a/",
+        "//a",
+        "/a//b",
+        "/a/../b",
+        "/a/./b",
+        "/a\n",
+        "/a\0b",
+        "/\x7f",
+        "/\udcff",
+        "/" + "a" * 4096,
+    ],
 )
 def test_a_path_that_cannot_be_recorded_is_refused(path: str) -> None:
     """Relative, not normal, not UTF-8, too long, or with control characters."""

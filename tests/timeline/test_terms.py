@@ -55,7 +55,27 @@ def test_counts_and_labels_are_numbers_that_never_meet(count: int, label: int) -
 
 @pytest.mark.requirement("T35")
 @pytest.mark.parametrize(
-    "word", ["", " ", "007", "+7", "1_0", "7.5", "-1", "1234567890", "suite-01", "suite-12345", "/etc", "%", "*", "'", "pytest failed", "\0", "\udcff", "the"]
+    "word",
+    [
+        "",
+        " ",
+        "007",
+        "+7",
+        "1_0",
+        "7.5",
+        "-1",
+        "1234567890",
+        "suite-01",
+        "suite-12345",
+        "/etc",
+        "%",
+        "*",
+        "'",
+        "pytest failed",
+        "\0",
+        "\udcff",
+        "the",
+    ],
 )
 def test_what_is_no_term_is_refused(word: str) -> None:
     """No prose, no pattern, no SQL, no second spelling of a number; the word itself is not repeated."""
@@ -65,7 +85,9 @@ def test_what_is_no_term_is_refused(word: str) -> None:
     assert not word.strip() or word == "the" or word not in refused.value.message
 
 
-@pytest.mark.parametrize(("word", "term"), [("pytets", "pytest"), ("vitst", "vitest"), ("fehlgeschlage", "fail")])
+@pytest.mark.parametrize(
+    ("word", "term"), [("pytets", "pytest"), ("vitst", "vitest"), ("fehlgeschlage", "fail")]
+)
 def test_a_typing_error_is_matched_within_the_vocabulary_and_said(word: str, term: str) -> None:
     """The answer can name what was taken for what."""
     query = parse_query((word, "12"))

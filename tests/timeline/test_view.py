@@ -9,7 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidecars.digest import Digest
-from sidecars.leaf import Body, EnrolledSource, Enrollment, EnrollmentBinding, Leaf, Policy, Revocation, SidecarEntry
+from sidecars.leaf import (
+    Body,
+    EnrolledSource,
+    Enrollment,
+    EnrollmentBinding,
+    Leaf,
+    Policy,
+    Revocation,
+    SidecarEntry,
+)
 from timeline.errors import LogRefusedError
 from timeline.view import Standing, fold_leaves
 
@@ -35,7 +44,9 @@ def enrollment(name: str, *, session: str = "s", path: str = "/t", receipt: str 
     )
 
 
-def sidecar(name: str, segment: int, *, source: str | None = None, evicts: Sequence[str] = ()) -> SidecarEntry:
+def sidecar(
+    name: str, segment: int, *, source: str | None = None, evicts: Sequence[str] = ()
+) -> SidecarEntry:
     """Give a sidecar of an enrollment."""
     return SidecarEntry(
         digest=digest(f"{name}{segment}"),
@@ -56,7 +67,15 @@ def revocation(name: str) -> Revocation:
 def leaves(*bodies: Body) -> list[Leaf]:
     """Give leaves in a row; times fall, since order is the index alone."""
     return [
-        Leaf(origin="o", index=index, root=digest("r"), batch_start=index, batch_size=1, at=100 - index, body=body)
+        Leaf(
+            origin="o",
+            index=index,
+            root=digest("r"),
+            batch_start=index,
+            batch_size=1,
+            at=100 - index,
+            body=body,
+        )
         for index, body in enumerate(bodies)
     ]
 
@@ -70,7 +89,9 @@ def test_nothing_adds_up_to_nothing() -> None:
 def test_sidecars_gather_under_their_enrollment() -> None:
     """In order of their segments; what was given up is no longer kept."""
     view = fold_leaves(
-        leaves(POLICY, enrollment("a"), sidecar("a", 0), sidecar("a", 1), sidecar("a", 2, evicts=[digest("a0")]))
+        leaves(
+            POLICY, enrollment("a"), sidecar("a", 0), sidecar("a", 1), sidecar("a", 2, evicts=[digest("a0")])
+        )
     )
     (source,) = view.active
     assert source.index == 1
