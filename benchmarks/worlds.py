@@ -4,10 +4,10 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
-from tests.simulators.hosts import codex_corpus
+from benchmarks.corpus import write_corpus
 from timeline import service
 from timeline.paths import Locations
-from timeline.simulated_host import LEGACY, PAGINATED, CodexRollout, stepping_clock
+from timeline.simulated_host import CodexRollout, stepping_clock
 
 HERE = Path(__file__).parent / ".corpus"
 """Where corpora and large states are kept between runs; not part of the repository."""
@@ -40,15 +40,13 @@ def enroll(session: service.Session, project: Path, transcript: Path) -> str:
 
 def corpus(total_bytes: int, reviewed_share: float) -> Path:
     """A folder with rollouts of both history modes; made once."""
-    folder = HERE / f"corpus-{total_bytes >> 20}-{int(100 * reviewed_share)}"
+    folder = HERE / f"rollouts-{total_bytes >> 20}-{int(100 * reviewed_share)}"
     done = folder / "done"
     if not done.exists():
-        for mode in (LEGACY, PAGINATED):
-            made = codex_corpus(total_bytes // 2, reviewed_share=reviewed_share, mode=mode, seed=len(mode))
-            for path, content in made:
-                target = folder / "home" / ".codex" / path
-                target.parent.mkdir(parents=True, exist_ok=True)
-                target.write_bytes(content)
+        for path, content in write_corpus(total_bytes, reviewed_share):
+            target = folder / "home" / ".codex" / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
         done.touch()
     return folder
 
