@@ -53,7 +53,11 @@ def walk(command: click.Command, context: click.Context) -> Iterator[tuple[click
 def open_context(command: click.Command, name: str, parent: click.Context | None = None) -> click.Context:
     """Give the context in which a command's help has the fixed width."""
     width = {"terminal_width": WIDTH, "max_content_width": WIDTH}
-    return click.Context(command, info_name=name, parent=parent, color=False, **width)
+    # Click remembers a command's help option from the first context it was in, so this must be the program's own.
+    names = importlib.import_module("timeline.cli").HELP_NAMES
+    return click.Context(
+        command, info_name=name, parent=parent, help_option_names=names, color=False, **width
+    )
 
 
 def render(root: click.Group, name: str = "timeline") -> str:

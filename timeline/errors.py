@@ -299,13 +299,6 @@ class EnrollmentExpiredError(AccessError):
     default_hint = "enroll the session again with a new receipt"
 
 
-class EventUnknownError(AccessError):
-    """No enrolled source of this project holds that event."""
-
-    reason = "timeline-event-not-found"
-    default_hint = "take the id from `timeline search`"
-
-
 class QueryError(UsageError):
     """A search is neither a time nor two known terms."""
 

@@ -41,7 +41,7 @@ def event_of(result: ToolResult, *, source_ref: str, fingerprint_key: bytes) -> 
         binding=objective.binding.value,
         outcome=Outcome(objective.outcome.value),
         fingerprint=fingerprint_of(objective, fingerprint_key),
-        at=result.at_ms,
+        at=_reliable(result.at_ms),
         label=objective.label,
         passed=objective.passed,
         failed=objective.failed,
@@ -54,6 +54,11 @@ def event_of(result: ToolResult, *, source_ref: str, fingerprint_key: bytes) -> 
         duration_ms=objective.duration_ms,
         flags=tuple(flag.value for flag in objective.flags),
     )
+
+
+def _reliable(at_ms: int | None) -> int | None:
+    """A host's time, unless it lies before the epoch: its clock was not set, and that is no time."""
+    return at_ms if at_ms is None or at_ms >= 0 else None
 
 
 def fingerprint_of(objective: Objective, key: bytes) -> str:

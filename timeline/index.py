@@ -195,10 +195,17 @@ def _read_span(
     given_up = framer.give_up()
     if given_up is not None:
         records += _results(reader.feed(given_up))
-    cursor = msgspec.structs.replace(reader.cursor(), offset=framer.offset)
+    cursor = _redacted(msgspec.structs.replace(reader.cursor(), offset=framer.offset))
     if end == size:
         records += _results(reader.finish())
     return _Span(start, end, chunks, records, cursor, end - framer.offset), reader
+
+
+def _redacted(cursor: Cursor) -> Cursor:
+    """The cursor as it may be stored: a tool's name is the model's own words, so only how many calls there were."""
+    calls = sum(cursor.tallies.tool_calls.values())
+    cursor.tallies.tool_calls = {"any": calls} if calls else {}
+    return cursor
 
 
 class _Framer:

@@ -45,14 +45,6 @@ class Snapshot(msgspec.Struct, frozen=True):
     prefix_length: int
     prefix_digest: bytes
 
-    def same_file_grown(self, later: "Snapshot") -> bool:
-        """Whether ``later`` is this file, equal or longer, with the same beginning."""
-        return (
-            (self.path, self.device, self.inode) == (later.path, later.device, later.inode)
-            and later.size >= self.size
-            and (later.prefix_length, later.prefix_digest) == (self.prefix_length, self.prefix_digest)
-        )
-
 
 class OpenSource:
     """An open transcript that still is what its snapshot says."""

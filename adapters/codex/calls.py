@@ -59,9 +59,14 @@ class Told(msgspec.Struct, frozen=True):
 def call_id_of(raw: Raw | None) -> str:
     """Return the id that joins a call's lines. Raises: ``TranscriptSyntaxError`` where there is none of that shape."""
     call_id = text_of(raw)
-    if call_id is None or not 0 < len(call_id) <= ID_CHARS:
-        refuse(DefectKind.SHAPE, "a call has an id")
+    if call_id is None or not 0 < len(call_id) <= ID_CHARS or not _is_visible_ascii(call_id):
+        refuse(DefectKind.SHAPE, "a call has an id of visible ASCII characters")
     return call_id
+
+
+def _is_visible_ascii(text: str) -> bool:
+    """Say whether an id is one that a cursor can keep: no prose fits without spaces."""
+    return text.isascii() and text.isprintable() and " " not in text
 
 
 def tool_of(payload: Fields) -> str:

@@ -14,7 +14,6 @@ MAX_LINE_CHARS = 1_000
 """Longest line that can be a summary: real ones are under 200 characters; bounds every pattern's work."""
 
 _ANSI = re.compile(r"\x1b\[[0-9;:?]{0,32}[A-Za-z]")
-_BLANKS = (" ", "\t", "\r")
 
 
 class Outcome(StrEnum):
@@ -202,10 +201,7 @@ def summary_lines(text: str) -> list[str]:
     if "\x1b" in text:  # once over the whole: a colour code holds no newline
         text = _ANSI.sub("", text)
         lines = text.split("\n")
-    # Nearly no tool prints blanks before a newline, and three searches cost less than a call for each line.
-    if text.endswith(_BLANKS) or any(blank + "\n" in text for blank in _BLANKS):
-        return [line.rstrip(" \t\r") for line in lines]
-    return lines
+    return [line.rstrip(" \t\r") for line in lines]
 
 
 def milliseconds(seconds: str) -> int:

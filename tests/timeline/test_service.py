@@ -11,6 +11,7 @@ import pytest
 from tests.simulators.hosts import pytest_output
 from tests.simulators.worlds import (
     NOW_MS,
+    SEGMENT_BYTES,
     SetClock,
     World,
     consent,
@@ -32,6 +33,8 @@ from timeline.source import take_snapshot
 from timeline.terms import parse_query
 
 SECOND = 1000
+LONE = "@lone@"
+"""Stands for half a surrogate pair, which Python cannot encode and JSON can escape."""
 
 
 # -- init ------------------------------------------------------------------------------------------------------
@@ -429,6 +432,30 @@ def test_a_session_without_any_run_is_a_whole_index_of_nothing(world: World) -> 
     case = enroll_rollout(world, rollout)
     assert case.index().events == 0
     assert case.terms("pytest", "passed").status is Status.NOT_FOUND
+
+
+@pytest.mark.requirement("T2", "T69")
+@pytest.mark.parametrize(
+    "name", ["two words", "täst", 'a"b', "a\\b", "x\n", "\x7f", "\u2028", "x" * 200, "", LONE]
+)
+@pytest.mark.parametrize("place", ["call id", "tool", "record type", "turn"])
+def test_a_strange_name_costs_its_own_line_at_most(world: World, name: str, place: str) -> None:
+    """Names come from models and hosts: what is no name is not kept, and the file is still indexed."""
+    rollout = rollout_of(world)
+    rollout.start_turn()
+    call = {"type": "function_call", "name": "exec_command", "arguments": "{}", "call_id": "call_1"}
+    match place:
+        case "call id":
+            call["call_id"] = name
+        case "tool":
+            call["name"] = name
+        case "turn":
+            rollout.write("event_msg", {"type": "task_started", "turn_id": name})
+        case _:
+            rollout.write(name, {"type": name})
+    rollout.write("response_item", call)
+    rollout.lines = [line.replace(LONE.encode(), b"\\ud800") for line in rollout.lines]
+    assert enroll_rollout(world, rollout).index(max_bytes=SEGMENT_BYTES).events == 3
 
 
 def test_two_worlds_know_nothing_of_each_other(tmp_path: Path) -> None:

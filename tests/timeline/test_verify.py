@@ -234,15 +234,16 @@ def test_progress_is_told_for_each_transcript(indexed: Case) -> None:
 def test_a_secret_of_the_conversation_is_in_no_file_answer_error_or_report(
     world: World,
 ) -> None:
-    """Planted in the prompt, the answer, commands, outputs, a call's name and a torn line; found nowhere.
+    """Planted in the prompt, the answer, commands, outputs, a tool's name, a role and a torn line; found nowhere.
 
-    The name of an unknown record type is shown: it is a name of the host's format, bounded and without spaces.
+    Names of record types are shown: bounded names of the host's format, in which no prose fits.
     """
     rollout = rollout_of(world, runs=1)
     rollout.start_turn()
     rollout.prompt(f"use {SECRET}")
     rollout.command(f"TOKEN={SECRET} pytest -q -k {SECRET}", f"{SECRET}\n== 5 passed in 0.10s ==\n", 0)
     rollout.command(f"cat {SECRET}", f"{SECRET}\n== 9 passed in 0.10s ==\n", 0)
+    rollout.call("exec_command", {"cmd": SECRET, "workdir": SECRET})
     rollout.call(SECRET, {"cmd": SECRET})
     rollout.end_turn(f"{SECRET}: all 77 passed")
     rollout.write("response_item", {"type": "message", "role": SECRET, "content": [{"type": SECRET}]})

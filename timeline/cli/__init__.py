@@ -21,11 +21,11 @@ _EPILOG = (
 )
 
 
-_HELP = ["-h", "--help"]
+HELP_NAMES = ["-h", "--help"]
 """The same for every program, also where a command runs under its own name."""
 
 
-@click.group(epilog=_EPILOG, context_settings={"help_option_names": _HELP})
+@click.group(epilog=_EPILOG, context_settings={"help_option_names": HELP_NAMES})
 @click.version_option(__version__, prog_name="timeline")
 def timeline() -> None:
     """What happened in my coding agents' sessions, and how do we know?
@@ -88,7 +88,7 @@ def _run(
 ) -> int:
     as_json = "--json" in sys.argv[1:]
     try:
-        result = command.main(prog_name=program, standalone_mode=False, help_option_names=_HELP)
+        result = command.main(prog_name=program, standalone_mode=False, help_option_names=HELP_NAMES)
     except click.UsageError as error:
         show_error(program, _Misuse(error), as_json=as_json)
         return ExitCode.USAGE if translate is exit_code_of else translate(error)
