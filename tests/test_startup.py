@@ -94,7 +94,7 @@ def test_a_search_loads_nothing_heavy(demo: dict[str, str], tmp_path: Path) -> N
     """From two words to verified cards, nothing is loaded that another command needs."""
     answer = tmp_path / "answer.json"
     modules = loaded_by(_search(["pytest", "passed"], answer), demo)
-    assert json.loads(answer.read_text())["status"] == "found"
+    assert json.loads(answer.read_text(encoding="utf-8"))["status"] == "found"
     assert "timeline.search" in modules
     assert not heavy_among(modules)
 
@@ -103,7 +103,7 @@ def test_only_a_mistyped_word_loads_the_fuzzy_matcher(demo: dict[str, str], tmp_
     """The matcher is paid for by the search that needs it."""
     answer = tmp_path / "answer.json"
     modules = loaded_by(_search(["pytset", "passed"], answer), demo)
-    assert json.loads(answer.read_text())["status"] == "found"
+    assert json.loads(answer.read_text(encoding="utf-8"))["status"] == "found"
     assert heavy_among(modules) == {"rapidfuzz"}
 
 
