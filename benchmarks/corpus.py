@@ -1,21 +1,21 @@
 """Codex rollouts in bulk, deterministic: equal arguments give equal bytes.
 
-What is imitated was counted in real rollouts (facts of `docs/performance.md`): short events are about 5 % of the
+What is imitated was counted in real rollouts: short events are about 5 % of the
 bytes and tool outputs nearly all the rest, most of them 4 to 16 KiB with a few larger; about a quarter of the lines,
 with more than half of the bytes, hold a character beyond Latin-1 (rules, ticks, dashes, emoji). Half of the files are
 of each history mode. `reviewed_share` is the share of all bytes on lines that tell of reviewed commands.
 """
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from timeline.simulated_host import LEGACY, PAGINATED, CodexRollout, stepping_clock
 
 START_MS = 1_790_000_000_000
 FILE_BYTES = 8 << 20
-_SIZES = (300, 900, 2_500, 5_000, 8_000, 12_000, 16_000, 30_000, 60_000)
-_WEIGHTS = (14, 14, 12, 16, 16, 14, 10, 3, 1)
-"""Sizes of outputs in characters, and how often each occurs: most bytes in outputs of 4 to 16 KiB."""
+_SIZES = (300, 900, 2_500, 5_000, 8_000, 12_000, 16_000, 30_000, 60_000, 200_000)
+_WEIGHTS = (80, 80, 100, 140, 180, 180, 140, 70, 25, 2)
+"""Sizes of outputs in characters, and how often each occurs: 11,000 on average, most bytes in 4 to 16 KiB."""
 
 _WORDS = "parser index token buffer cache widget handler session config value result loader queue".split()
 _CODE = (
@@ -80,37 +80,33 @@ def write_corpus(total_bytes: int, reviewed_share: float) -> Iterator[tuple[str,
 
 
 class _Session:
-    """One rollout being filled with turns."""
+    """One rollout being filled with turns; its project has one or two runners, and a suite that grows slowly."""
 
     def __init__(self, rollout: CodexRollout, chance: random.Random, pool: list[str]) -> None:
         self._rollout = rollout
         self._chance = chance
         self._pool = pool
+        self._runners = chance.sample(RUNS, 2)
+        self._tests = chance.randint(10, 400)
         self._counted = 0
-        self._bytes = 0
-        self._reviewed = 0
 
     def fill(self, size: int, reviewed_share: float) -> None:
         """Write turns until the rollout has ``size`` bytes, keeping to the share."""
-        while self._bytes < size:
+        written = self._new_bytes()
+        reviewed = 0
+        while written < size:
             self._rollout.start_turn()
             self._rollout.prompt(f"go on with the {self._word()}")
             for _ in range(self._chance.randint(2, 9)):
-                if self._reviewed < reviewed_share * self._bytes:
-                    self._reviewed += self._added(self._run)
-                else:
-                    self._bytes += self._added(self._look)
-                    continue
-                self._bytes += self._last
+                runs = reviewed < reviewed_share * written
+                (self._run if runs else self._look)()
+                added = self._new_bytes()
+                written += added
+                reviewed += added if runs else 0
+                self._rollout.write("response_item", _REASONING)
+                self._rollout.write("event_msg", _TOKENS)
             self._rollout.end_turn(f"The {self._word()} is done \u2014 see `{self._word()}`.")
-            self._bytes += self._new_bytes()
-
-    _last = 0
-
-    def _added(self, write: Callable[[], None]) -> int:
-        write()
-        self._last = self._new_bytes()
-        return self._last
+            written += self._new_bytes()
 
     def _new_bytes(self) -> int:
         lines = self._rollout.lines
@@ -130,25 +126,14 @@ class _Session:
         """Call a command that proves nothing."""
         command = self._chance.choice(_SEARCHES).format(a=self._word())
         self._rollout.command(command, self._text(), 0)
-        self._after()
 
     def _run(self) -> None:
-        """Call a reviewed runner; one in three fails, and a failing run is the longer one."""
-        command, output, code = run_of(self._chance, self._text())
-        self._rollout.command(command, output, code)
-        self._after()
-
-    def _after(self) -> None:
-        self._rollout.write("response_item", _REASONING)
-        self._rollout.write("event_msg", _TOKENS)
-
-
-def run_of(chance: random.Random, body: str) -> tuple[str, str, int]:
-    """A reviewed command, what it prints (``body`` in front of its summary), and its exit code."""
-    command, fine, broken = chance.choice(RUNS)
-    passed, failed = chance.randint(1, 400), chance.choice((0, 0, 1, 3))
-    closing = (broken if failed else fine).format(p=passed, f=failed, t=passed + failed)
-    return command, body + closing, 1 if failed else 0
+        """Call a reviewed runner; half of the runs fail."""
+        command, fine, broken = self._chance.choice(self._runners)
+        failed = self._chance.choice((0, 0, 1, 3))
+        self._tests += self._chance.randrange(10) == 0
+        closing = (broken if failed else fine).format(p=self._tests - failed, f=failed, t=self._tests)
+        self._rollout.command(command, self._text() + closing, 1 if failed else 0)
 
 
 RUNS: tuple[tuple[str, str, str], ...] = (
@@ -162,9 +147,12 @@ RUNS: tuple[tuple[str, str, str], ...] = (
     ),
     (
         "cargo test",
-        "\ntest result: ok. {p} passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.10s\n\n",
         (
-            "\ntest result: FAILED. {p} passed; {f} failed; 0 ignored; 0 measured; 0 filtered out; "
+            "running {p} tests\n\ntest result: ok. {p} passed; 0 failed; 0 ignored; 0 measured; "
+            "0 filtered out; finished in 0.10s\n\n"
+        ),
+        (
+            "running {t} tests\n\ntest result: FAILED. {p} passed; {f} failed; 0 ignored; 0 measured; 0 filtered out; "
             "finished in 0.10s\n\n"
             "error: test failed, to rerun pass `--lib`\n"
         ),

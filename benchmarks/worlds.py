@@ -1,33 +1,46 @@
-"""Timelines to measure on, made through the real hook, enrollment and index."""
+"""Timelines to measure on, made through the real hook, enrollment and index, and kept between runs."""
 
 import json
+import random
+import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
-from benchmarks.corpus import write_corpus
+from benchmarks.corpus import RUNS, START_MS, write_corpus
 from timeline import service
 from timeline.paths import Locations
 from timeline.simulated_host import CodexRollout, stepping_clock
 
 HERE = Path(__file__).parent / ".corpus"
-"""Where corpora and large states are kept between runs; not part of the repository."""
+"""Where corpora and large states are kept; not part of the repository. Delete it to have them made again."""
 
-_START_MS = 1_790_000_000_000
+_FOLDERS = ("state", "trust", "config", "runtime")
+_STEP_MS = 250
 
 
 def session_at(folder: Path) -> service.Session:
     """The timeline below ``folder``, made if it is not there."""
     (folder / "home" / ".codex").mkdir(parents=True, exist_ok=True)
     (folder / "project").mkdir(exist_ok=True)
-    locations = Locations(folder / "state", folder / "trust", folder / "config", folder / "runtime")
+    locations = Locations(*(folder / name for name in _FOLDERS))
     session = service.Session(locations, environment={"HOME": str(folder / "home")})
     if not locations.pins.exists():
         service.init_state(session, owner_presence="any", simulated_host=True)
     return session
 
 
-def enroll(session: service.Session, project: Path, transcript: Path) -> str:
-    """Prompt, receipt, consent; returns the source's reference."""
+def enroll_all(folder: Path, paths: Iterable[Path]) -> service.Session:
+    """A new timeline below ``folder``, with these transcripts enrolled and nothing indexed."""
+    for name in _FOLDERS:
+        shutil.rmtree(folder / name, ignore_errors=True)
+    session = session_at(folder)
+    for path in paths:
+        _enroll(session, folder / "project", path)
+    return session
+
+
+def _enroll(session: service.Session, project: Path, transcript: Path) -> None:
+    """Prompt, receipt, consent."""
     event = {
         "hook_event_name": "UserPromptSubmit",
         "session_id": transcript.stem[-36:],
@@ -35,7 +48,7 @@ def enroll(session: service.Session, project: Path, transcript: Path) -> str:
         "cwd": str(project),
     }
     receipt = service.receive_prompt(session, "codex", json.dumps(event).encode())
-    return service.enroll(session, str(project), receipt.id, confirmed=True).source.ref
+    service.enroll(session, str(project), receipt.id, confirmed=True)
 
 
 def corpus(total_bytes: int, reviewed_share: float) -> Path:
@@ -43,6 +56,7 @@ def corpus(total_bytes: int, reviewed_share: float) -> Path:
     folder = HERE / f"rollouts-{total_bytes >> 20}-{int(100 * reviewed_share)}"
     done = folder / "done"
     if not done.exists():
+        shutil.rmtree(folder, ignore_errors=True)
         for path, content in write_corpus(total_bytes, reviewed_share):
             target = folder / "home" / ".codex" / path
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -56,67 +70,53 @@ def transcripts(folder: Path) -> list[Path]:
     return sorted((folder / "home" / ".codex").rglob("*.jsonl"))
 
 
-def enroll_all(session: service.Session, folder: Path, paths: Iterable[Path]) -> None:
-    """Enroll transcripts that are there."""
-    for path in paths:
-        enroll(session, folder / "project", path)
+def index_all(folder: Path) -> None:
+    """Index everything that is enrolled below ``folder``; the first error is raised."""
+    for result in service.index(session_at(folder), str(folder / "project")):
+        if isinstance(result, tuple):
+            raise result[1]
 
 
-_COMMANDS: tuple[tuple[str, str, str], ...] = (
-    ("pytest -q", "{p} passed in 0.41s\n", "{f} failed, {p} passed in 0.52s\n"),
-    (
-        "cargo test",
-        "test result: ok. {p} passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.10s\n",
-        "test result: FAILED. {p} passed; {f} failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.10s\n",
-    ),
-    (
-        "go test ./...",
-        "ok  \texample.com/a\t0.010s\n",
-        "--- FAIL: TestA (0.00s)\nFAIL\nFAIL\texample.com/a\t0.010s\n",
-    ),
-    (
-        "npx vitest run",
-        " Test Files  1 passed (1)\n      Tests  {p} passed ({p})\n",
-        " Test Files  1 failed (1)\n      Tests  {f} failed | {p} passed ({t})\n",
-    ),
-    (
-        "python -m unittest",
-        "Ran {p} tests in 0.010s\n\nOK\n",
-        "Ran {t} tests in 0.010s\n\nFAILED (failures={f})\n",
-    ),
-    ("npm test", "{p} passed in 0.41s\n", "{f} failed, {p} passed in 0.52s\n"),
-)
-
-
-def big_state(sources: int, events_each: int) -> tuple[service.Session, Path]:
+def big_state(sources: int, events_each: int) -> service.Session:
     """A timeline with ``sources`` sources of ``events_each`` events; made once, through the real index."""
-    folder = HERE / f"state-{sources}x{events_each}"
-    session = session_at(folder)
-    project = folder / "project"
-    have = len(service.list_sources(session, str(project))) if (folder / "done").exists() else 0
-    if have != sources:
+    folder = HERE / f"events-{sources}x{events_each}"
+    done = folder / "done"
+    if not done.exists():
+        shutil.rmtree(folder, ignore_errors=True)
         for number in range(sources):
-            path = _write_runs(folder, number, events_each)
-            ref = enroll(session, project, path)
-            service.index(session, str(project), source_ref=ref)
-        (folder / "done").touch()
-    return session, project
+            _write_runs(folder, number, events_each)
+        enroll_all(folder, transcripts(folder))
+        index_all(folder)
+        done.touch()
+    return session_at(folder)
 
 
-def _write_runs(folder: Path, number: int, events: int) -> Path:
-    clock = stepping_clock(_START_MS + number * events * 1_000, 250)
+def span_ms(sources: int, events_each: int) -> tuple[int, int]:
+    """The first and the last time of such a state, in milliseconds."""
+    return START_MS, START_MS + sources * _session_ms(events_each)
+
+
+def _session_ms(events: int) -> int:
+    """How long a session of runs takes: three records a run, each a step of the clock, and some to spare."""
+    return events * 3 * _STEP_MS + 60_000
+
+
+def _write_runs(folder: Path, number: int, events: int) -> None:
+    """A session of nothing but reviewed runs: every runner, directly and as a script, and doubtful ones."""
+    chance = random.Random(number)
+    clock = stepping_clock(START_MS + number * _session_ms(events), _STEP_MS)
     rollout = CodexRollout(clock=clock, seed=number, cwd="/w/bench")
     rollout.start_turn()
     rollout.prompt("go on")
     for run in range(events):
-        command, fine, broken = _COMMANDS[(run * 7 + number) % len(_COMMANDS)]
-        passed, failed = 1 + run % 50, 1 + run % 3
+        command, fine, broken = RUNS[(run * 7 + number) % len(RUNS)]
+        passed, failed = chance.randint(1, 60), 1 + run % 3
         fails = run % 5 == 0
         text = (broken if fails else fine).format(p=passed, f=failed, t=passed + failed)
         # Every ninth run is inconsistent: the exit code says one thing and the summary another.
-        rollout.command(command, text, (1 if fails else 0) if run % 9 else (0 if fails else 1))
+        code = int(fails) if run % 9 else int(not fails)
+        rollout.command("npm test" if run % 11 == 0 else command, text, code)
     rollout.end_turn("done")
     path = folder / "home" / ".codex" / rollout.relative_path
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(rollout.to_bytes())
-    return path

@@ -163,6 +163,26 @@ def test_a_rewritten_beginning_is_named_as_such(world: World) -> None:
     assert service.list_sources(world.session, None) == ()
 
 
+@pytest.mark.requirement("T7", "T12")
+@pytest.mark.parametrize("grown", [b"", b"{}\n"])
+def test_a_copy_in_the_place_of_the_file_is_not_the_file(world: World, grown: bytes) -> None:
+    """The same bytes, and more, under another inode: the receipt does not cover it, and is spent."""
+    rollout = rollout_of(world)
+    path = write_transcript(world, rollout)
+    receipt = service.receive_prompt(
+        world.session, "codex", prompt_event(world, rollout.thread_id, str(path))
+    )
+    copy = path.with_name("copy")
+    shutil.copy2(path, copy)
+    with copy.open("ab") as appended:
+        appended.write(grown)
+    os.utime(copy, ns=(path.stat().st_atime_ns, path.stat().st_mtime_ns))
+    copy.rename(path)
+    refused = refusal_of(lambda: service.enroll(world.session, world.root, receipt.id, confirmed=True))
+    assert refused == "transcript-snapshot-changed"
+    assert service.list_receipts(world.session, world.root) == ()
+
+
 @pytest.mark.requirement("T12")
 def test_the_snapshot_is_fixed_when_the_receipt_is_spent(world: World) -> None:
     """Growth between prompt and consent is accepted; what is enrolled is the file at the consent."""

@@ -7,7 +7,10 @@ from collections.abc import Callable
 from contextlib import closing
 
 import pytest
+from msgspec import structs
 
+from adapters.objective import Objective
+from adapters.record import ToolResult
 from tests.simulators.worlds import SEGMENT_BYTES, World, contents, rollout_of
 from tests.timeline.cases import SECRET, Case, enroll_rollout, enroll_session
 from timeline import answers, events, service
@@ -191,8 +194,8 @@ def test_an_event_that_reads_differently_now_is_refused(
     """A changed recogniser: the deep run says so, a search drops the card and says so."""
     real = events.decide_objective
 
-    def stricter(result: object) -> object:
-        found = real(result)  # type: ignore[arg-type]  # only passed on
+    def stricter(result: ToolResult) -> Objective | None:
+        found = real(result)
         return None if found is not None and found.failed else found
 
     monkeypatch.setattr(events, "decide_objective", stricter)
@@ -203,6 +206,25 @@ def test_an_event_that_reads_differently_now_is_refused(
     assert answer.reread == 1
     nothing = indexed.terms("pytest", "failed")
     assert (nothing.status, nothing.reason) == (Status.UNAVAILABLE, "event-read-differently")
+
+
+@pytest.mark.requirement("T22", "T28")
+@pytest.mark.parametrize("field", ["passed", "failed", "exit_code", "duration_ms"])
+def test_an_event_that_reads_in_one_field_differently_gives_no_card(
+    indexed: Case, monkeypatch: pytest.MonkeyPatch, field: str
+) -> None:
+    """Each field of a card is that of the lines as they are read today."""
+    real = events.decide_objective
+
+    def other(result: ToolResult) -> Objective | None:
+        found = real(result)
+        value = None if found is None else getattr(found, field)
+        return found if found is None or value is None else structs.replace(found, **{field: value + 1})
+
+    monkeypatch.setattr(events, "decide_objective", other)
+    answer = indexed.terms("pytest", "failed")
+    assert (answer.status, answer.cards, answer.reread) == (Status.UNAVAILABLE, (), 1)
+    assert reasons(verify(indexed, deep=True)) == {"index-unverified"}
 
 
 @pytest.mark.requirement("T1", "T13")
