@@ -6,14 +6,16 @@ folder is synced: after a crash the old file stands or the new one, never a mixt
 """
 
 import errno
+import fcntl
 import os
 import stat
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import msgspec
 
-from timeline.errors import StateIncompleteError, StateUnwritableError, UnsafeFileError
+from timeline.errors import StateBusyError, StateIncompleteError, StateUnwritableError, UnsafeFileError
 
 _FILE_MODE = 0o600
 _DIRECTORY_MODE = 0o700
@@ -82,6 +84,31 @@ def check_directory(path: Path) -> DirectoryIdentity:
         message = f"{path}: folder must be yours and mode 0700"
         raise UnsafeFileError(message, hint=f"chmod 700 {path}")
     return DirectoryIdentity(path, found.st_dev, found.st_ino)
+
+
+@contextmanager
+def hold_directory(path: Path) -> Iterator[None]:
+    """Be the only one who holds this folder while the block runs; does not wait, and ends with its process.
+
+    Raises:
+        StateBusyError: another process holds it.
+        UnsafeFileError: it cannot be opened.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError as error:
+        message = f"{path}: cannot be opened ({_name(error)})"
+        raise UnsafeFileError(message) from error
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(descriptor)
+        message = f"{path}: held by another process"
+        raise StateBusyError(message) from error
+    try:
+        yield
+    finally:
+        os.close(descriptor)
 
 
 def read_private(path: Path, *, size_max: int) -> bytes:

@@ -1,7 +1,7 @@
 """The one writer's lock: held by the operating system, so that it ends with its holder.
 
-Readers need none. A second writer waits a bounded time and is then told so; two writers that use different
-runtime folders are still kept apart by the database and by the compare-and-set of head and anchor.
+Readers need none. A second writer waits a bounded time and is then told so. A writer that uses another runtime
+folder does not meet this lock; it meets the one on the state's own folder (``timeline.files.hold_directory``).
 """
 
 from collections.abc import Iterator

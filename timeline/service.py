@@ -14,7 +14,7 @@ from typing import Literal
 import msgspec
 
 from adapters.errors import AdapterError
-from sidecars.checkpoint import SignedCheckpoint
+from sidecars.digest import Digest
 from sidecars.encoding import to_base64url
 from sidecars.errors import SidecarError
 from sidecars.leaf import Enrollment, KeyEpoch, Policy, Revocation
@@ -26,6 +26,7 @@ from timeline.errors import (
     HookInputError,
     QueryError,
     ReceiptChangedError,
+    ReceiptUnavailableError,
     ScopeError,
     SourceError,
     StateExistsError,
@@ -33,7 +34,7 @@ from timeline.errors import (
     TranscriptMissingError,
     UsageError,
 )
-from timeline.files import is_there, make_directory
+from timeline.files import hold_directory, is_there, make_directory
 from timeline.guard.enrollment import (
     check_confirmed,
     check_not_expired,
@@ -134,24 +135,36 @@ def init_state(
     where = session.locations
     write_default_config(where.settings, default_config(_user_name()))
     with hold_writer_lock(where.lock):
-        for taken in (where.pins, where.anchor, where.head, where.database):
-            if is_there(taken):
-                message = f"{taken}: exists already"
-                raise StateExistsError(message)
+        _refuse_taken(where)
         make_directory(where.state)
-        make_directory(where.sidecars)
-        keystore = create_keystore(where, session.ports.entropy)
-        write_empty_log(where, keystore)
-        create_store(where.database).close()
-        with open_state(where, session.ports) as state:
-            state.commit(
-                [
-                    Policy(owner_presence=owner_presence, simulated_host=simulated_host),
-                    KeyEpoch(epoch=0, log_key=str(keystore.pins.log), owner_key=str(keystore.pins.owner)),
-                ],
-                project=lambda store, _leaves: write_vocabulary(store),
-            )
-            return state.view
+        with hold_directory(where.state):
+            return _make_state(session, owner_presence, simulated_host=simulated_host)
+
+
+def _make_state(session: Session, owner_presence: OwnerPresence, *, simulated_host: bool) -> LogView:
+    """The part of ``init_state`` that nobody else may do at the same time."""
+    where = session.locations
+    _refuse_taken(where)  # again: until the folder was held, another could make one
+    make_directory(where.sidecars)
+    keystore = create_keystore(where, session.ports.entropy)
+    write_empty_log(where, keystore)
+    create_store(where.database).close()
+    with open_state(where, session.ports) as state:
+        state.commit(
+            [
+                Policy(owner_presence=owner_presence, simulated_host=simulated_host),
+                KeyEpoch(epoch=0, log_key=str(keystore.pins.log), owner_key=str(keystore.pins.owner)),
+            ],
+            project=lambda store, _leaves: write_vocabulary(store),
+        )
+        return state.view
+
+
+def _refuse_taken(where: Locations) -> None:
+    for taken in (where.pins, where.anchor, where.head, where.database):
+        if is_there(taken):
+            message = f"{taken}: exists already"
+            raise StateExistsError(message)
 
 
 # -- consent ---------------------------------------------------------------------------------------------------
@@ -215,6 +228,9 @@ def enroll(
     with open_for_writing(session.locations, session.ports) as state:
         now_ms = session.ports.clock.now_ms()
         receipt = spend_receipt(state.store, state.keystore, receipt_id, now_ms)
+        if str(Digest(receipt.digest)) in state.view.receipts:
+            message = "the receipt was spent before, and its row was written back"
+            raise ReceiptUnavailableError(message)
         if receipt.binding.project != project:
             message = "the receipt is of another project"
             raise EnrollmentUnavailableError(
@@ -338,16 +354,6 @@ def show(session: Session, root: str, event_id: str) -> tuple[Answer, LogView]:
 def verify_timeline(session: Session, *, deep: bool, progress: Progress | None = None) -> Report:
     """Check everything that can be checked here, and say what was not. Changes nothing."""
     return verify(session.locations, session.ports, deep=deep, progress=progress)
-
-
-def head_of(session: Session) -> SignedCheckpoint:
-    """The head, verified.
-
-    Raises:
-        StateError, SidecarError: the state is not to be believed.
-    """
-    with open_state(session.locations, session.ports) as state:
-        return state.reading.finding.head
 
 
 # -- inside ----------------------------------------------------------------------------------------------------

@@ -5,7 +5,7 @@ digest for as long as the state is open.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 import msgspec
 
@@ -18,7 +18,7 @@ from sidecars.store import Store as SidecarStore
 from sidecars.trust import Belief, Consistent
 from timeline.clock import Clock, Entropy
 from timeline.errors import StateIncompleteError, StateMissingError
-from timeline.files import DirectoryIdentity, check_directory, is_there, remove_temporaries
+from timeline.files import DirectoryIdentity, check_directory, hold_directory, is_there, remove_temporaries
 from timeline.keystore import Keystore, load_keystore
 from timeline.lock import hold_writer_lock
 from timeline.paths import Locations
@@ -255,7 +255,8 @@ def open_for_writing(locations: Locations, ports: Ports) -> Iterator[State]:
         StateBusyError: another process is writing.
         StateError, SidecarError: see ``open_state``.
     """
-    with hold_writer_lock(locations.lock), open_state(locations, ports) as state:
+    # The lock file says whom to wait for; the folder itself keeps out a writer that uses another runtime folder.
+    with hold_writer_lock(locations.lock), _hold_state(locations), open_state(locations, ports) as state:
         for folder in (locations.state, locations.trust):
             remove_temporaries(folder)
         state.sidecars.remove_strays()
@@ -266,6 +267,11 @@ def open_for_writing(locations: Locations, ports: Ports) -> Iterator[State]:
             message = f"{locations.state}: the log is empty, `timeline init` was interrupted"
             raise StateIncompleteError(message, hint=_INIT_AGAIN)
         yield state
+
+
+def _hold_state(locations: Locations) -> AbstractContextManager[None]:
+    """Hold the state's folder, once it is there."""
+    return hold_directory(locations.state) if is_there(locations.state) else nullcontext()
 
 
 def _folders(locations: Locations) -> tuple[DirectoryIdentity, ...]:

@@ -20,7 +20,6 @@ from tests.simulators.worlds import (
     with_probe,
 )
 from timeline import service
-from timeline.errors import StateBusyError
 from timeline.tlog import Step
 
 Grown = tuple[World, tuple[Moment, ...]]
@@ -34,12 +33,8 @@ def world(grown: Grown, tmp_path: Path) -> World:
     return copy
 
 
-@pytest.mark.xfail(
-    reason="open_for_writing does not hold the state's own folder yet",
-    raises=(AssertionError, StateBusyError),
-)
 @pytest.mark.requirement("T66", "T67")
-@pytest.mark.parametrize("step", [Step.SIDECAR, Step.HEAD, Step.DONE])
+@pytest.mark.parametrize("step", Step)
 def test_a_second_writer_in_the_middle_of_a_commit_makes_no_second_history(
     grown: Grown, world: World, step: Step
 ) -> None:
