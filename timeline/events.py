@@ -7,14 +7,18 @@ the command becomes a keyed fingerprint, so that two runs of one suite are recog
 import hashlib
 from collections.abc import Sequence
 
-from adapters.base import Adapter, Header
+from adapters.base import HEADER_BYTES, Adapter, Header
 from adapters.objective import Objective, decide_objective
 from adapters.record import ToolResult
 from sidecars.digest import Digest
 from sidecars.encoding import to_base64url
 from sidecars.event import Event, EventLine, Outcome, event_id
+from timeline.limits import KIB
+from timeline.source import OpenSource
 
 _FINGERPRINT_BYTES = 16
+_HEADER_GUESS_BYTES = 64 * KIB
+"""Headers of current hosts have 22 to 27 KB (formats §1.10)."""
 _PERSON = b"timeline-command"
 """Domain of the fingerprint: the same key can never be used to mean another thing."""
 
@@ -59,6 +63,23 @@ def event_of(result: ToolResult, *, source_ref: str, fingerprint_key: bytes) -> 
 def _reliable(at_ms: int | None) -> int | None:
     """A host's time, unless it lies before the epoch: its clock was not set, and that is no time."""
     return at_ms if at_ms is None or at_ms >= 0 else None
+
+
+def read_header(adapter: Adapter, opened: OpenSource) -> Header:
+    """The header of an open transcript.
+
+    Its line is mostly short, so a small piece is read first and a larger one only where the line goes on.
+
+    Raises:
+        AdapterError, SourceError: it has none that is read.
+    """
+    bound = min(HEADER_BYTES, opened.snapshot.size)
+    length = min(_HEADER_GUESS_BYTES, bound)
+    first = opened.read(0, length)
+    while b"\n" not in first and length < bound:
+        length = min(4 * length, bound)
+        first = opened.read(0, length)
+    return adapter.read_header(first)
 
 
 def fingerprint_of(objective: Objective, key: bytes) -> str:

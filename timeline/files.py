@@ -118,15 +118,7 @@ def read_private(path: Path, *, size_max: int) -> bytes:
         StateIncompleteError: there is no such file.
         UnsafeFileError: it is not private (see the module), larger than ``size_max`` bytes, or changed meanwhile.
     """
-    try:
-        # O_NONBLOCK: a pipe put in place of the file must not hold us up before fstat refuses it.
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
-    except FileNotFoundError as error:
-        message = f"{path}: file is missing"
-        raise StateIncompleteError(message) from error
-    except OSError as error:
-        message = f"{path}: cannot be opened ({_name(error)})"
-        raise UnsafeFileError(message) from error
+    descriptor = _open_to_read(path)
     try:
         before = os.fstat(descriptor)
         check_private(path, before)
@@ -152,14 +144,7 @@ def read_private_range(path: Path, start: int, length: int) -> bytes:
     Raises:
         StateIncompleteError, UnsafeFileError: see ``read_private``.
     """
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
-    except FileNotFoundError as error:
-        message = f"{path}: file is missing"
-        raise StateIncompleteError(message) from error
-    except OSError as error:
-        message = f"{path}: cannot be opened ({_name(error)})"
-        raise UnsafeFileError(message) from error
+    descriptor = _open_to_read(path)
     try:
         check_private(path, os.fstat(descriptor))
         return os.pread(descriptor, length, start)
@@ -194,7 +179,8 @@ def write_atomic(path: Path, content: bytes) -> None:
     """Replace a private file so that a crash leaves the old bytes or the new.
 
     Raises:
-        StateUnwritableError: the disk is full, read-only or failing; the old file still stands.
+        StateUnwritableError: the disk is full, read-only or failing. The old file stands, or, where only the last
+            sync of the folder failed, the new one.
     """
     temporary = path.with_name(f"{path.name}.{os.getpid()}{_TEMPORARY_SUFFIX}")
     try:
@@ -242,6 +228,18 @@ def remove_temporaries(path: Path) -> None:
                 os.unlink(entry.path)
     except OSError as error:
         raise _unwritable(path, error) from error
+
+
+def _open_to_read(path: Path) -> int:
+    try:
+        # O_NONBLOCK: a pipe put in place of the file must not hold us up before fstat refuses it.
+        return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+    except FileNotFoundError as error:
+        message = f"{path}: file is missing"
+        raise StateIncompleteError(message) from error
+    except OSError as error:
+        message = f"{path}: cannot be opened ({_name(error)})"
+        raise UnsafeFileError(message) from error
 
 
 def _read_all(descriptor: int, limit: int) -> bytes:

@@ -13,17 +13,18 @@ from contextlib import contextmanager
 
 import msgspec
 
-from adapters.base import HEADER_BYTES, Adapter, Cursor, Header, Reader, Verdict, decode_cursor, encode_cursor
+from adapters.base import Adapter, Cursor, Header, Reader, Verdict, decode_cursor, encode_cursor
 from adapters.lines import MAX_LINE_BYTES, Block, Line, LineSplitter, Overlong
 from adapters.record import Record, ToolResult
 from adapters.registry import ADAPTERS
 from sidecars.digest import Digest
+from sidecars.errors import MalformedError
 from sidecars.event import Event
 from sidecars.leaf import Leaf, SidecarEntry
 from sidecars.sidecar import CHUNK_BYTES, UNKNOWN_TYPES_MAX, SidecarHeader, Tallies, format_sidecar
 from timeline.account import expected_rows, is_accounted, sidecar_rows
 from timeline.errors import FormatNotUnderstoodError, LimitError, TranscriptSessionError
-from timeline.events import event_of
+from timeline.events import event_of, read_header
 from timeline.guard.enrollment import snapshot_of
 from timeline.limits import EVENTS_PER_SOURCE_MAX, INDEX_BYTES_MAX, INDEX_BYTES_MIN, READ_BYTES
 from timeline.projection import SourceRows, source_rows, update_source, write_source, write_vocabulary
@@ -107,12 +108,13 @@ def index_source(
     snapshot = snapshot_of(source.enrollment)
     adapter = ADAPTERS[source.enrollment.binding.host]
     standing = _standing(state, source)
-    before, done = len(standing.rows.events), 0
-    added = 0
+    done = added = 0
+    if not snapshot.size:
+        adapter.read_header(b"")  # refuses, with the reason: a file without a byte is no transcript yet
     with _without_collector():
         while standing.position < snapshot.size and (operations is None or done < operations):
             with open_source(snapshot) as opened:
-                header = adapter.read_header(opened.read(0, min(HEADER_BYTES, snapshot.size)))
+                header = read_header(adapter, opened)
                 _check_session(source, header)
                 span, reader = _read_span(adapter, header, opened, standing, max_bytes)
                 opened.check()
@@ -126,8 +128,8 @@ def index_source(
         source=source,
         indexed=standing.position,
         size=snapshot.size,
-        added=added if done else 0,
-        events=len(standing.rows.events) if done else before,
+        added=added,
+        events=len(standing.rows.events),
         evicted=standing.evicted,
         operations=done,
         understanding=standing.understanding,
@@ -257,16 +259,20 @@ def _results(records: Sequence[Record]) -> list[ToolResult]:
 
 
 def _events(state: State, source: EnrolledSource, records: list[ToolResult]) -> list[Event]:
-    events = []
-    for record in records:
-        event = event_of(
-            record,
-            source_ref=source.enrollment.source.ref,
-            fingerprint_key=state.keystore.fingerprint_key,
-        )
-        if event is not None:
-            events.append(event)
-    return sorted(events, key=lambda event: event.sort_key)
+    ref, key = source.enrollment.source.ref, state.keystore.fingerprint_key
+    with _storable(source):
+        events = [event_of(record, source_ref=ref, fingerprint_key=key) for record in records]
+    return sorted((event for event in events if event is not None), key=lambda event: event.sort_key)
+
+
+@contextmanager
+def _storable(source: EnrolledSource) -> Iterator[None]:
+    """Refuse the one file whose content does not fit the stored types; the next file is indexed all the same."""
+    try:
+        yield
+    except MalformedError as error:
+        message = f"{source.enrollment.source.path}: a value cannot be stored: {error.rule}"
+        raise FormatNotUnderstoodError(message) from error
 
 
 def _commit_span(
@@ -301,7 +307,8 @@ def _commit_span(
         tallies=_tallies(reader),
         cursor=encode_cursor(span.cursor),
     )
-    payload, sidecar = format_sidecar(header, kept)
+    with _storable(source):
+        payload, sidecar = format_sidecar(header, kept)
     verified = state.put_sidecar(payload, sidecar)
     entry = SidecarEntry(
         digest=str(verified.digest),

@@ -28,9 +28,6 @@ EVENTS_PER_SOURCE_MAX: Final = 4096
 CARDS_MAX: Final = 8
 """Cards in one answer (T23)."""
 
-SOURCES_OPENED_MAX: Final = 1
-"""Transcripts that one search may open (T21)."""
-
 WINDOW_SECONDS_MAX: Final = 900
 """Half-width of a time window; wider would be a broad scan (T14, reference interface)."""
 

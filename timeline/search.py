@@ -11,7 +11,7 @@ from enum import StrEnum
 
 import msgspec
 
-from adapters.base import HEADER_BYTES, Adapter, Header
+from adapters.base import Adapter, Header
 from adapters.errors import AdapterError
 from adapters.registry import ADAPTERS
 from sidecars.digest import Digest
@@ -20,10 +20,10 @@ from sidecars.event import Event, parse_event
 from sidecars.merkle import leaf_hash
 from timeline.account import check_accounted
 from timeline.errors import LimitError, SourceError, TranscriptChangedError, TranscriptMissingError
-from timeline.events import derive_again
+from timeline.events import derive_again, read_header
 from timeline.files import read_private_range
 from timeline.guard.enrollment import snapshot_of
-from timeline.limits import CARDS_MAX, KIB, WINDOW_SECONDS_MAX
+from timeline.limits import CARDS_MAX, WINDOW_SECONDS_MAX
 from timeline.projection import near_bits
 from timeline.source import OpenSource, open_source
 from timeline.state import State, VerifiedSidecar
@@ -32,8 +32,6 @@ from timeline.terms import Query
 from timeline.view import EnrolledSource
 
 _HASH_BYTES = 32
-_HEADER_GUESS_BYTES = 64 * KIB
-"""Headers of current hosts have 22 to 27 KB (formats §1.10)."""
 
 
 class Status(StrEnum):
@@ -42,6 +40,7 @@ class Status(StrEnum):
     FOUND = "found"
     NOT_FOUND = "not-found"
     INDEX_UNVERIFIED = "index-unverified"
+    PARTLY_UNDERSTOOD = "partly-understood"
     STALE = "stale"
     SOURCE_GONE = "source-gone"
     UNAVAILABLE = "unavailable"
@@ -309,7 +308,11 @@ def _integer(value: object) -> int:
 
 
 def _miss(state: State, sources: Sequence[EnrolledSource]) -> Answer:
-    """``not-found`` only where every event of every source asked is accounted for (X14)."""
+    """``not-found`` only where every event of every source asked is accounted for (X14).
+
+    In a source of which lines were not understood an event may stand on one of them.
+    """
+    partly = False
     for source in sources:
         if not source.enrollment.source.size:
             continue  # enrolled before the host wrote: no bytes, no events, and nothing to index
@@ -326,6 +329,13 @@ def _miss(state: State, sources: Sequence[EnrolledSource]) -> Answer:
                 "events-evicted",
                 hint="older events of a source were given up at the bound of 4,096; they may match",
             )
+        partly = partly or header.understanding != "understood"
+    if partly:
+        return Answer(
+            Status.PARTLY_UNDERSTOOD,
+            "lines-not-understood",
+            hint="`timeline sources` shows which source; what stands on those lines is not known",
+        )
     return Answer(Status.NOT_FOUND)
 
 
@@ -356,23 +366,6 @@ def _answer(state: State, source: EnrolledSource, rows: Sequence[EventRow], *, m
     status = Status.FOUND if cards else Status.UNAVAILABLE
     reason = None if cards else "event-read-differently"
     return Answer(status, reason, tuple(cards), source, more, reread)
-
-
-def read_header(adapter: Adapter, opened: OpenSource) -> Header:
-    """The header of an open transcript.
-
-    Its line is mostly short, so a small piece is read first and a larger one only where the line goes on.
-
-    Raises:
-        AdapterError, SourceError: it has none that is read.
-    """
-    bound = min(HEADER_BYTES, opened.snapshot.size)
-    length = min(_HEADER_GUESS_BYTES, bound)
-    first = opened.read(0, length)
-    while b"\n" not in first and length < bound:
-        length = min(4 * length, bound)
-        first = opened.read(0, length)
-    return adapter.read_header(first)
 
 
 def verify_event(

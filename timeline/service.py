@@ -24,6 +24,7 @@ from timeline.config import Config, default_config, load_config, write_default_c
 from timeline.errors import (
     EnrollmentUnavailableError,
     HookInputError,
+    LimitError,
     QueryError,
     ReceiptChangedError,
     ReceiptUnavailableError,
@@ -44,6 +45,7 @@ from timeline.guard.enrollment import (
 )
 from timeline.guard.receipt import (
     Receipt,
+    binding_of,
     issue_receipt,
     parse_prompt_event,
     pending_receipts,
@@ -52,7 +54,7 @@ from timeline.guard.receipt import (
 )
 from timeline.index import IndexResult, Progress, index_source
 from timeline.keystore import create_keystore
-from timeline.limits import INDEX_BYTES_DEFAULT
+from timeline.limits import INDEX_BYTES_DEFAULT, RECALL_SECONDS_MAX, RECALL_SECONDS_MIN
 from timeline.lock import hold_writer_lock
 from timeline.paths import Locations, find_locations
 from timeline.projection import id_number, write_vocabulary
@@ -223,6 +225,9 @@ def enroll(
         SourceError, StateError, SidecarError: the transcript or the state cannot be used.
     """
     check_confirmed(confirmed=confirmed)
+    if recall_seconds is not None and not RECALL_SECONDS_MIN <= recall_seconds <= RECALL_SECONDS_MAX:
+        message = f"recall seconds: must be {RECALL_SECONDS_MIN} to {RECALL_SECONDS_MAX}"
+        raise LimitError(message)
     project = canonical_root(root)
     config = _config(session)
     with open_for_writing(session.locations, session.ports) as state:
@@ -392,14 +397,11 @@ def _asked(state: State, session: Session, root: str, source_ref: str | None) ->
 
 
 def _in_scope(config: Config, source: EnrolledSource) -> bool:
-    wire = source.enrollment.binding
-    scope = config.projects.get(wire.project, config.scope)
-    return (wire.user, wire.tenant, wire.task, wire.goal) == (
-        scope.user,
-        scope.tenant,
-        scope.task,
-        scope.goal,
+    binding = binding_of(source.enrollment.binding)
+    now = config.bind(
+        host=binding.host, session=binding.session, project=binding.project, route=binding.route
     )
+    return binding.scope() == now.scope()
 
 
 def _source_status(state: State, source: EnrolledSource, now_ms: int) -> SourceStatus:

@@ -24,10 +24,11 @@ from timeline.errors import (
     TimelineError,
     TranscriptMissingError,
 )
+from timeline.events import read_header
 from timeline.guard.enrollment import snapshot_of
 from timeline.paths import Locations
 from timeline.projection import read_source, stored_sources, vocabulary_is_current
-from timeline.search import read_header, verify_event
+from timeline.search import verify_event
 from timeline.source import OpenSource, open_source
 from timeline.state import Ports, State, open_state
 from timeline.view import EnrolledSource

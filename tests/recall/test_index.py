@@ -4,6 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from adapters.record import ToolResult
+from sidecars.errors import MalformedError
+from sidecars.event import Event
 from tests.simulators.hosts import pytest_output
 from tests.simulators.worlds import (
     World,
@@ -14,6 +17,7 @@ from tests.simulators.worlds import (
     rollout_of,
     write_transcript,
 )
+from timeline import index as index_module
 from timeline import service
 from timeline.index import IndexResult
 from timeline.limits import INDEX_BYTES_MAX, INDEX_BYTES_MIN, KIB
@@ -126,3 +130,41 @@ def test_a_damaged_index_is_built_again(tmp_path: Path) -> None:
     index(world)
 
     assert service.verify_timeline(world.session, deep=True).verdict == "ok"
+
+
+def test_a_file_without_a_byte_is_refused_with_a_reason(tmp_path: Path) -> None:
+    """Nothing is written, and the answer says that there is no header yet."""
+    world = new_world(tmp_path / "w")
+    rollout = rollout_of(world)
+    consent(world, rollout, write_transcript(world, rollout, b""))
+
+    (result,) = service.index(world.session, world.root)
+
+    assert isinstance(result, tuple)
+    assert result[1].reason == "header-incomplete"  # type: ignore[attr-defined]  # every refusal has one
+
+
+def test_content_that_cannot_be_stored_refuses_its_own_file_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other session of the project is indexed all the same."""
+    world = new_world(tmp_path / "w")
+    for seed in range(2):
+        rollout = rollout_of(world, seed=seed)
+        consent(world, rollout, write_transcript(world, rollout))
+    bad = service.list_sources(world.session, world.root)[1].source.enrollment.source.ref
+    original = index_module.event_of
+
+    def event_of(result: ToolResult, *, source_ref: str, fingerprint_key: bytes) -> Event | None:
+        if source_ref == bad:
+            raise MalformedError("a number is out of its bounds")
+        return original(result, source_ref=source_ref, fingerprint_key=fingerprint_key)
+
+    monkeypatch.setattr(index_module, "event_of", event_of)
+
+    refused, indexed = service.index(world.session, world.root)
+
+    assert isinstance(refused, tuple)
+    assert refused[1].reason == "format-not-understood"  # type: ignore[attr-defined]  # every refusal has one
+    assert isinstance(indexed, IndexResult)
+    assert indexed.complete

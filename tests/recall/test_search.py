@@ -318,3 +318,27 @@ def test_a_card_says_how_far_its_source_was_understood(tmp_path: Path) -> None:
 
     assert cards
     assert all(card.partly_understood for card in cards)
+
+
+@pytest.mark.requirement("X14")
+def test_a_miss_where_lines_were_not_understood_is_not_called_one(tmp_path: Path) -> None:
+    """An event may stand on the line that nobody could read."""
+    world = new_world(tmp_path / "w")
+    rollout = rollout_of(world)
+    rollout.lines.append(b'{"timestamp":"torn')
+    rollout.end_turn("done")
+    consent(world, rollout, write_transcript(world, rollout))
+    service.index(world.session, world.root)
+
+    missed = find(world, "cargo", "passed")
+
+    assert (missed.status, missed.reason) == (Status.PARTLY_UNDERSTOOD, "lines-not-understood")
+
+
+@pytest.mark.parametrize("seconds", [0, 59, 90 * 86_400 + 1])
+def test_consent_ends_within_its_bounds(world: World, seconds: int) -> None:
+    """Neither at once nor never."""
+    refused = refusal_of(
+        lambda: service.enroll(world.session, world.root, "asthr_x", confirmed=True, recall_seconds=seconds)
+    )
+    assert refused == "limit-exceeded"

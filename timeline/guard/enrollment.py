@@ -16,7 +16,6 @@ from timeline.guard.receipt import Receipt
 from timeline.source import Snapshot
 from timeline.view import EnrolledSource
 
-CONFIRMATION: Final = "local-owner-confirmed"
 _REF_HEX_DIGITS: Final = 32
 
 
