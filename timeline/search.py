@@ -219,44 +219,52 @@ def _merge_nearest(
 
 
 def _by_terms(state: State, query: Query | None) -> Iterator[int]:
-    """Sources that hold both terms, the one whose newest match is latest first."""
+    """Sources that may hold both terms in one event, the one whose newest match is latest first."""
     if query is None:
         return
     bits = sorted({term.bit for term in query.terms if term.bit is not None})
-    holding = _holding(state, query) if query.numbers else None
-    if holding is not None and (not holding or not bits):
-        yield from sorted(holding, reverse=True)
+    if not bits:
+        yield from _by_numbers(state, *query.numbers)
         return
     pairs = state.store.query(
         "SELECT source FROM pair WHERE a = ? AND b = ? ORDER BY newest DESC, source DESC",
         (bits[0], bits[-1]),
     )
+    holding = _holding(state, query)
     for (source,) in pairs:
         if holding is None or source in holding:
             yield _integer(source)
 
 
-def _holding(state: State, query: Query) -> set[int]:
-    """Sources in which every number of a query stands beside its term, or its other number, in one event.
+def _by_numbers(state: State, first: int, second: int) -> Iterator[int]:
+    """Sources that may hold both numbers in one event, the latest first.
 
-    For two numbers that is said by a filter, which rarely takes a source too many and never one too few.
+    The filters of both numbers say so: they rarely name a source too many and never one too few.
     """
-    found: list[set[int]] = []
-    for number in query.numbers:
-        others = [other for other in query.numbers if other != number]
-        rows = state.store.query(
-            "SELECT source, near FROM number WHERE value = ? AND mask & ? = ?",
-            (number, query.mask, query.mask),
-        )
-        found.append({_integer(source) for source, near in rows if _near(near, _integer(source), others)})
-    return set.intersection(*found)
+    statement = "SELECT source, near FROM number WHERE value = ? ORDER BY source DESC"
+    others = {_integer(source): near for source, near in state.store.query(statement, (second,))}
+    for source, near in state.store.query(statement, (first,)) if others else ():
+        index = _integer(source)
+        if index in others and _is_near(near, index, second) and _is_near(others[index], index, first):
+            yield index
 
 
-def _near(near: object, source: int, numbers: Sequence[int]) -> bool:
+def _holding(state: State, query: Query) -> set[object] | None:
+    """Sources in which the number of a query stands beside its term in one event; ``None`` without a number."""
+    if not query.numbers:
+        return None
+    rows = state.store.query(
+        "SELECT source FROM number WHERE value = ? AND mask & ? = ?",
+        (query.numbers[0], query.mask, query.mask),
+    )
+    return {source for (source,) in rows}
+
+
+def _is_near(near: object, source: int, number: int) -> bool:
     if not isinstance(near, bytes):
         raise TypeError(type(near))  # STRICT columns hold nothing else
-    known = int.from_bytes(near, "big")
-    return all(known & bits == bits for bits in (near_bits(number, source) for number in numbers))
+    bits = near_bits(number, source)
+    return int.from_bytes(near, "big") & bits == bits
 
 
 def _rows_in(state: State, source: int, window: Window | None, query: Query | None) -> Iterator[EventRow]:
