@@ -21,7 +21,7 @@ from typing import Final, Protocol
 import msgspec
 
 from adapters.errors import CursorError, DefectKind
-from adapters.lines import Block, Line, Overlong
+from adapters.lines import Block, CitedLine, Line, Overlong
 from adapters.record import LineRef, LineRole, Record, ToolResult
 
 HEADER_BYTES: Final = 1024 * 1024
@@ -76,16 +76,19 @@ class Outcomes(msgspec.Struct, forbid_unknown_fields=True):
 class Tallies(msgspec.Struct, forbid_unknown_fields=True):
     """Counts of everything that was read, kept across stops. No text: names are of reviewed or cleaned types.
 
-    ``records`` by type as in ``event_msg/user_message``; ``tool_calls`` by tool; ``outcomes`` of tool results and
-    ``executions`` of commands that the host reports apart from their result; ``evidence`` by kind of the other
-    structured reports; ``anomalies`` are oddities that refuse nothing. The ``inherited_*`` counts are of copied
-    history and not part of the others. ``results`` of calls that are still open are not counted yet.
+    ``records`` by type as in ``event_msg/user_message``; ``tool_calls`` by tool; ``outcomes`` of tool results, with
+    ``failure_codes`` by the exit code of those that failed with one, and ``executions`` of commands that the host
+    reports apart from their result; ``evidence`` by kind and statement of the other structured reports;
+    ``anomalies`` are oddities that refuse nothing. The ``inherited_*`` counts are of copied history and not part of
+    the others. Results of calls that are still open are not counted yet.
     """
 
     records: dict[str, int] = {}
     tool_calls: dict[str, int] = {}
     outcomes: Outcomes = msgspec.field(default_factory=Outcomes)
+    failure_codes: dict[str, int] = {}
     executions: Outcomes = msgspec.field(default_factory=Outcomes)
+    evidence: dict[str, int] = {}
     inherited_outcomes: Outcomes = msgspec.field(default_factory=Outcomes)
     defects: dict[str, int] = {}
     unknown_types: dict[str, int] = {}
@@ -125,6 +128,7 @@ class OpenLine(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fiel
     length: int
     sha256: bytes
     inherited: bool
+    part: int = 0
 
 
 class Cursor(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -221,9 +225,9 @@ class Adapter(Protocol):
         """Return a reader at the beginning, or at ``cursor``. Raises: ``CursorError`` if it is not of this file."""
 
     def derive(
-        self, header: Header, lines: Sequence[tuple[int, bytes]], *, inherited: bool = False
+        self, header: Header, lines: Sequence[CitedLine], *, inherited: bool = False
     ) -> ToolResult | None:
-        """Return the result that exactly these lines (offset and bytes, in file order) tell about, or ``None``.
+        """Return the result that exactly these lines, in file order, tell about, or ``None``.
 
         Equal to what the reader gave for them. Whether they are copied history the lines alone cannot say:
         ``inherited`` is what was known when they were read. Any bytes give a value; nothing is raised.

@@ -24,6 +24,14 @@ class Line(NamedTuple):
     raw: bytes
 
 
+class CitedLine(NamedTuple):
+    """A line that a result named: where it starts, its bytes, and which of its content blocks was meant."""
+
+    offset: int
+    raw: bytes
+    part: int = 0
+
+
 class Overlong(NamedTuple):
     """A physical line over the limit: where it starts, and how many bytes it has without the ``0x0A``."""
 

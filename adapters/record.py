@@ -49,13 +49,15 @@ class LineRef(msgspec.Struct, frozen=True):
     """One exact line: where it is and what its bytes are.
 
     ``offset`` and ``length`` count bytes; ``length`` excludes the ``0x0A`` and includes a ``0x0D`` before it.
-    ``sha256`` is the digest of exactly those bytes.
+    ``sha256`` is the digest of exactly those bytes. ``part`` counts the content blocks of the line from 0 and says
+    which one tells of the call; 0 where a line of this host tells of one call at most.
     """
 
     role: LineRole
     offset: int
     length: int
     sha256: bytes
+    part: int = 0
 
 
 class OutputText(msgspec.Struct, frozen=True):

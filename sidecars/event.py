@@ -58,12 +58,16 @@ ExitCode = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**32 - 1)]
 
 
 class EventLine(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """One exact line of the transcript: role, offset and length in bytes without the newline, and its SHA-256."""
+    """One exact line of the transcript: role, offset and length in bytes without the newline, and its SHA-256.
+
+    ``part`` is the number, from 0, of the content block of the line that tells of this event.
+    """
 
     role: LineRole
     offset: Count
     length: Count
     sha256: DigestText
+    part: Count = 0
 
     @property
     def end(self) -> int:
@@ -138,7 +142,7 @@ def event_id(source: str, lines: Sequence[EventLine]) -> str:
     # at a fraction of its cost. Every event of every sidecar passes here.
     identity = msgspec.json.encode(
         {
-            "lines": [[line.offset, line.length, line.sha256] for line in lines],
+            "lines": [[line.offset, line.length, line.sha256, line.part] for line in lines],
             "schema": IDENTITY_SCHEMA,
             "source": source,
         }

@@ -8,6 +8,7 @@ import hashlib
 from collections.abc import Sequence
 
 from adapters.base import HEADER_BYTES, Adapter, Header
+from adapters.lines import CitedLine
 from adapters.objective import Objective, decide_objective
 from adapters.record import ToolResult
 from sidecars.digest import Digest
@@ -33,7 +34,7 @@ def event_of(result: ToolResult, *, source_ref: str, fingerprint_key: bytes) -> 
     if objective is None:
         return None
     lines = tuple(
-        EventLine(line.role.value, line.offset, line.length, str(Digest(line.sha256)))
+        EventLine(line.role.value, line.offset, line.length, str(Digest(line.sha256)), line.part)
         for line in result.lines
     )
     return Event(
@@ -96,7 +97,7 @@ def fingerprint_of(objective: Objective, key: bytes) -> str:
 def derive_again(
     adapter: Adapter,
     header: Header,
-    lines: Sequence[tuple[int, bytes]],
+    lines: Sequence[CitedLine],
     *,
     source_ref: str,
     fingerprint_key: bytes,

@@ -67,10 +67,10 @@ def id_number(event_id: str) -> int:
 def source_rows(events: Sequence[EventRow]) -> SourceRows:
     """The rows of one source from its event rows."""
     pairs: dict[tuple[int, int], tuple[int, int]] = {}
-    ordered = sorted(events, key=lambda row: row.pos)
+    ordered = sorted(events, key=lambda row: (row.pos, row.id64))
     # Events of one mask share their pairs: count masks first, pairs once a mask.
     masks = Counter(row.mask for row in ordered)
-    newest = {row.mask: row.pos for row in ordered}
+    newest = {row.mask: number for number, row in enumerate(ordered)}
     for mask, count in masks.items():
         bits = mask_bits(mask)
         for position, a in enumerate(bits):
@@ -78,11 +78,11 @@ def source_rows(events: Sequence[EventRow]) -> SourceRows:
                 known = pairs.get((a, b), (-1, 0))
                 pairs[a, b] = (max(known[0], newest[mask]), known[1] + count)
     source = ordered[0].source if ordered else 0
-    # Ranking compares sources by time; the newest time of a pair is looked up from its newest position.
-    at = {row.pos: -1 if row.at is None else row.at for row in ordered}
+    # Ranking compares sources by time; the newest time of a pair is that of its newest event.
+    at = [-1 if row.at is None else row.at for row in ordered]
     return SourceRows(
         tuple(ordered),
-        tuple(sorted((a, b, at[pos], source, count) for (a, b), (pos, count) in pairs.items())),
+        tuple(sorted((a, b, at[number], source, count) for (a, b), (number, count) in pairs.items())),
         _number_rows(ordered, source),
     )
 
@@ -130,7 +130,10 @@ def update_source(store: Store, source: int, old: SourceRows, new: SourceRows) -
         StateError: they cannot be written.
     """
     gone, added = set(old.events) - set(new.events), set(new.events) - set(old.events)
-    store.write("DELETE FROM event WHERE source = ? AND pos = ?", [(source, row.pos) for row in gone])
+    store.write(
+        "DELETE FROM event WHERE source = ? AND pos = ? AND id64 = ?",
+        [(source, row.pos, row.id64) for row in gone],
+    )
     store.insert_events(added)
     pairs_gone, pairs_added = set(old.pairs) - set(new.pairs), set(new.pairs) - set(old.pairs)
     keys = [(a, b, newest, source) for a, b, newest, _, _ in pairs_gone]
@@ -155,7 +158,7 @@ def read_source(store: Store, source: int) -> SourceRows:
         "SELECT value, source, mask, near FROM number WHERE source = ? ORDER BY value", (source,)
     )
     return SourceRows(
-        tuple(store.events("WHERE source = ? ORDER BY pos", (source,))),
+        tuple(store.events("WHERE source = ? ORDER BY pos, id64", (source,))),
         tuple(pairs),  # type: ignore[arg-type]  # STRICT columns
         tuple(numbers),  # type: ignore[arg-type]  # STRICT columns
     )

@@ -5,10 +5,9 @@ that can be dropped and built again from leaves and sidecars, but for ``receipt`
 here until there is a daemon (ADR 0009). No column holds text of a transcript.
 """
 
-from typing import TYPE_CHECKING, Any, Final
-
-if TYPE_CHECKING:
-    import sqlite3
+import sqlite3
+from contextlib import closing
+from typing import Any, Final
 
 SCHEMA_VERSION: Final = 1
 """Number of the newest migration; kept in ``PRAGMA user_version``."""
@@ -16,6 +15,7 @@ SCHEMA_VERSION: Final = 1
 APPLICATION_ID: Final = 0x544C_4E31
 """``PRAGMA application_id``: says that this database is ours (``TLN1``)."""
 
+# The columns of a primary key come first: `integrity_check` of SQLite 3.40 else reads others in their place.
 TABLES: Final = {
     "leaf": """CREATE TABLE leaf (
     idx INTEGER PRIMARY KEY,
@@ -25,6 +25,7 @@ TABLES: Final = {
     "event": """CREATE TABLE event (
     source INTEGER NOT NULL,
     pos INTEGER NOT NULL,
+    id64 INTEGER NOT NULL,
     at INTEGER,
     mask INTEGER NOT NULL,
     label INTEGER,
@@ -34,8 +35,7 @@ TABLES: Final = {
     segment INTEGER NOT NULL,
     start INTEGER NOT NULL,
     length INTEGER NOT NULL,
-    id64 INTEGER NOT NULL,
-    PRIMARY KEY (source, pos)
+    PRIMARY KEY (source, pos, id64)
 ) STRICT, WITHOUT ROWID""",
     "event_by_time": "CREATE INDEX event_by_time ON event (at, source, pos)",
     "event_in_source_by_time": "CREATE INDEX event_in_source_by_time ON event (source, at, pos)",
@@ -75,7 +75,27 @@ SETTING_VOCABULARY: Final = 1
 """Digest of the vocabulary that the masks were made with; another one means: rebuild."""
 
 
-def migrate(connection: "sqlite3.Connection") -> None:
+_JOURNAL_VERSIONS: Final = slice(18, 20)
+"""Two bytes of SQLite's file header: 1 for a rollback journal, 2 for the write-ahead log."""
+
+
+def empty_database() -> bytes:
+    """The file of a new database: every table, no row, and the write-ahead log switched on.
+
+    As bytes it is written in one piece, so that no interruption leaves half a schema.
+
+    Raises:
+        sqlite3.Error: a statement failed.
+    """
+    with closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+        migrate(connection)
+        content = bytearray(connection.serialize())
+    # What `PRAGMA journal_mode = WAL` writes; a database in memory does not take the pragma.
+    content[_JOURNAL_VERSIONS] = b"\x02\x02"
+    return bytes(content)
+
+
+def migrate(connection: sqlite3.Connection) -> None:
     """Bring a database to ``SCHEMA_VERSION``.
 
     Raises:

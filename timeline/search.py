@@ -13,6 +13,7 @@ import msgspec
 
 from adapters.base import Adapter, Header
 from adapters.errors import AdapterError
+from adapters.lines import CitedLine
 from adapters.registry import ADAPTERS
 from sidecars.digest import Digest
 from sidecars.errors import DigestMismatchError
@@ -398,7 +399,7 @@ def verify_event(
                 f"{opened.snapshot.path}: the line at byte {line.offset} is not the one that was indexed"
             )
             raise TranscriptChangedError(message)
-        lines.append((line.offset, content))
+        lines.append(CitedLine(line.offset, content, line.part))
     again = derive_again(
         adapter,
         header,

@@ -9,6 +9,7 @@ from adapters.codex.header import FORMAT, HOST, read_header
 from adapters.codex.reader import Reader
 from adapters.codex.reviewed import ReviewedCommands
 from adapters.errors import TranscriptSyntaxError
+from adapters.lines import CitedLine
 from adapters.record import LineRole, ToolResult
 
 
@@ -34,12 +35,12 @@ class CodexAdapter:
         return Reader(header, cursor)
 
     def derive(
-        self, header: Header, lines: Sequence[tuple[int, bytes]], *, inherited: bool = False
+        self, header: Header, lines: Sequence[CitedLine], *, inherited: bool = False
     ) -> ToolResult | None:
         """See ``adapters.base.Adapter``."""
         del header  # Codex lines say the same in both history modes
         told: list[Told] = []
-        for offset, raw in lines[: MAX_CALL_LINES + 1]:
+        for offset, raw, _part in lines[: MAX_CALL_LINES + 1]:
             try:
                 one = told_by(envelope_of(raw), offset, raw)
             except TranscriptSyntaxError:

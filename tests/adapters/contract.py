@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from adapters.base import CURSOR_BYTES, Adapter, Header, Reader, decode_cursor, encode_cursor
 from adapters.errors import AdapterError, CursorError, TranscriptChangedError
-from adapters.lines import Block, Line, LineSplitter, Overlong
+from adapters.lines import Block, CitedLine, Line, LineSplitter, Overlong
 from adapters.record import Defect, HumanStatement, LineRef, Record, ToolResult, Unknown
 
 MARKER = "hunter2-never-repeat-this"
@@ -170,12 +170,12 @@ class AdapterContract:
                 if not isinstance(record, ToolResult):
                     continue
                 found += 1
-                lines = [(ref.offset, raw_of(data, ref)) for ref in record.lines]
+                lines = [CitedLine(ref.offset, raw_of(data, ref), ref.part) for ref in record.lines]
                 assert self.adapter.derive(header, lines, inherited=record.inherited) == record
                 assert self.adapter.derive(header, lines[:-1]) != record
                 assert self.adapter.derive(header, [*lines, lines[-1]]) is None
                 assert self.adapter.derive(header, [*reversed(lines)]) is None or len(lines) == 1
-                moved = [(offset + 1, raw) for offset, raw in lines]
+                moved = [line._replace(offset=line.offset + 1) for line in lines]
                 assert self.adapter.derive(header, moved, inherited=record.inherited) != record
         assert found
         assert self.adapter.derive(header, []) is None
@@ -208,7 +208,7 @@ class AdapterContract:
             reader.feed(Line(0, raw))
             counted = sum(reader.tallies.records.values()) + sum(reader.tallies.defects.values())
             assert counted == 1
-            assert adapter.derive(header, [(0, raw)]) is None or b"{" in raw
+            assert adapter.derive(header, [CitedLine(0, raw)]) is None or b"{" in raw
             reader.finish()
 
         fed()
@@ -245,7 +245,7 @@ class AdapterContract:
         )
         for record in blocks:
             if isinstance(record, ToolResult):
-                named = [(ref.offset, raw_of(data, ref)) for ref in record.lines]
+                named = [CitedLine(ref.offset, raw_of(data, ref), ref.part) for ref in record.lines]
                 assert adapter.derive(header, named, inherited=record.inherited) == record
 
 

@@ -204,7 +204,7 @@ def test_an_event_id_is_that_of_the_canonical_identity() -> None:
     """The fast encoder gives the bytes of RFC 8785, which rfc8785 itself confirms."""
     event = make_event(7)
     identity = {
-        "lines": [[line.offset, line.length, line.sha256] for line in event.lines],
+        "lines": [[line.offset, line.length, line.sha256, line.part] for line in event.lines],
         "schema": "timeline-event-id/v1",
         "source": SOURCE,
     }
