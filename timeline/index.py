@@ -338,7 +338,8 @@ def _evict(standing: _Progressing, events: list[Event]) -> tuple[list[Event], in
     """Which new events stay, how many were evicted in all, and from which offset events are kept (T34)."""
     places = sorted([row.pos for row in standing.rows.events] + [event.lines[0].offset for event in events])
     surplus = len(places) - EVENTS_PER_SOURCE_MAX
-    keeps_from = places[surplus] if surplus > 0 else standing.keeps_from
+    # Events may begin at one place (several calls in one line): they go together.
+    keeps_from = places[surplus - 1] + 1 if surplus > 0 else standing.keeps_from
     evicted = standing.evicted + sum(place < keeps_from for place in places)
     return [event for event in events if event.lines[0].offset >= keeps_from], evicted, keeps_from
 
