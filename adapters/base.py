@@ -77,10 +77,11 @@ class Tallies(msgspec.Struct, forbid_unknown_fields=True):
     """Counts of everything that was read, kept across stops. No text: names are of reviewed or cleaned types.
 
     ``records`` by type as in ``event_msg/user_message``; ``tool_calls`` by tool; ``outcomes`` of tool results, with
-    ``failure_codes`` by the exit code of those that failed with one, and ``executions`` of commands that the host
+    ``failure_codes`` of those that failed (``none`` without a code), and ``executions`` of commands that the host
     reports apart from their result; ``evidence`` by kind and statement of the other structured reports;
     ``anomalies`` are oddities that refuse nothing. The ``inherited_*`` counts are of copied history and not part of
-    the others. Results of calls that are still open are not counted yet.
+    ``outcomes``, ``executions`` and ``prompts``; the others count what stands in the file. Results of calls that are
+    still open are not counted yet.
     """
 
     records: dict[str, int] = {}

@@ -77,6 +77,7 @@ class OutputText(msgspec.Struct, frozen=True):
 class ToolResult(msgspec.Struct, frozen=True):
     """One finished (or abandoned) tool call, joined from the lines that tell about it. Raw, in memory only.
 
+    ``call_id`` is that of the call whose output (or report) told the end: of a command that was polled, the poll's.
     ``at_ms`` is UTC milliseconds since the epoch of the line that ended the call, ``None`` where that line
     has no exact time. ``exit_code`` comes from an anchored carrier or is ``None``; ``error_flag`` is the host's
     own flag or ``None``. ``conflict`` says that two carriers disagree about this call. ``inherited`` marks

@@ -18,10 +18,10 @@ from sidecars.errors import MalformedError
 from sidecars.wire import Count, DigestText, Identifier, TimeMs, format_struct, parse_struct
 
 EVENT_BYTES_MAX: Final = 2048
-"""Longest event line that is read; four line references and all fields at their longest need less."""
+"""Longest event line that is read; six line references and all fields at their longest need less."""
 
-LINES_MAX: Final = 4
-"""Lines of one event: the call, its output, and where a host splits them, the finished items."""
+LINES_MAX: Final = 6
+"""Lines of one event: the call, its output, a poll and what it saw, and where a host splits them, finished items."""
 
 EVENT_ID_PREFIX: Final = "timeline-event:"
 IDENTITY_SCHEMA: Final = "timeline-event-id/v1"
@@ -78,7 +78,7 @@ class EventLine(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fie
 class Event(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
     """One objective result, reduced to what may be kept.
 
-    ``at`` is UTC milliseconds or ``None``; ``lines`` are 1 to 4 in file order; a number that the runner did not
+    ``at`` is UTC milliseconds or ``None``; ``lines`` are 1 to 6 in file order; a number that the runner did not
     print is ``None``; ``fingerprint`` is the keyed fingerprint of the normalised command.
     """
 

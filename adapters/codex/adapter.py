@@ -3,14 +3,14 @@
 from collections.abc import Sequence
 
 from adapters.base import Cursor, Header
-from adapters.codex.calls import MAX_CALL_LINES, Told, join, told_by
+from adapters.codex.calls import MAX_CALL_LINES, Told, are_one_call, join, told_by
 from adapters.codex.envelope import envelope_of
 from adapters.codex.header import FORMAT, HOST, read_header
 from adapters.codex.reader import Reader
 from adapters.codex.reviewed import ReviewedCommands
 from adapters.errors import TranscriptSyntaxError
 from adapters.lines import CitedLine
-from adapters.record import LineRole, ToolResult
+from adapters.record import ToolResult
 
 
 class CodexAdapter:
@@ -45,7 +45,7 @@ class CodexAdapter:
                 one = told_by(envelope_of(raw), offset, raw)
             except TranscriptSyntaxError:
                 return None
-            if one is None or (told and (one.call_id != told[0].call_id or offset <= told[-1].ref.offset)):
+            if one is None or (told and offset <= told[-1].ref.offset):
                 return None
             told.append(one)
         if not 0 < len(told) <= MAX_CALL_LINES or not _is_call(told):
@@ -54,8 +54,5 @@ class CodexAdapter:
 
 
 def _is_call(told: Sequence[Told]) -> bool:
-    """Say whether the lines begin as the reader opens a call: a reviewed command, and one call only."""
-    first, *rest = told
-    if first.ref.role is LineRole.OUTPUT or first.command not in ReviewedCommands():
-        return False
-    return all(one.ref.role is not LineRole.CALL for one in rest)
+    """Say whether the lines are those of one call of a reviewed command."""
+    return told[0].command in ReviewedCommands() and are_one_call(told)

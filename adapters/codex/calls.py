@@ -5,7 +5,7 @@ can be derived again from nothing but the lines that it names.
 """
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from hashlib import sha256
 from typing import Final, NamedTuple
 
@@ -23,13 +23,16 @@ from adapters.codex.carriers import (
 )
 from adapters.codex.envelope import Envelope
 from adapters.codex.types import LOCAL_SHELL, TOOL_OF_ITEM
-from adapters.decode import Fields, Raw, fields_of, refuse, text_of, utc_ms
+from adapters.decode import Fields, Raw, fields_of, int_of, refuse, text_of, utc_ms
 from adapters.errors import DefectKind, TranscriptSyntaxError
 from adapters.record import CallStatus, LineRef, LineRole, ToolResult
 
-MAX_CALL_LINES: Final = 4
-"""Most lines that one result names. A call has one, its output one, a structured report one; a fourth means that
-something was said twice, and the result is a conflict."""
+MAX_CALL_LINES: Final = 6
+"""Most lines that one result names. A call has one, its output one, the poll that saw its end two, a structured
+report one; a sixth means that something was said twice, and the result is a conflict."""
+
+POLL: Final = "write_stdin"
+"""The tool by which a running command is asked for more output, or is given input."""
 
 _COMMAND_ARGUMENT: Final = {
     "exec_command": "cmd",
@@ -45,7 +48,10 @@ _ARGV = msgspec.json.Decoder(list[str])
 
 
 class Told(msgspec.Struct, frozen=True):
-    """What one line tells about a call. Fields that a line of its role cannot tell are empty."""
+    """What one line tells about a call. Fields that a line of its role cannot tell are empty.
+
+    ``polls`` is the session that a call of ``write_stdin`` asks: its output belongs to the command that runs there.
+    """
 
     ref: LineRef
     call_id: str
@@ -54,6 +60,7 @@ class Told(msgspec.Struct, frozen=True):
     command: str | None = None
     ending: Ending = NOTHING_STATED
     text: Excerpt = NO_OUTPUT
+    polls: int | None = None
 
 
 def call_id_of(raw: Raw | None) -> str:
@@ -94,6 +101,17 @@ def command_of(payload: Fields, tool: str) -> str | None:
         if name is None or arguments is None:
             return None
         return command_text(fields_of(arguments.encode()).get(name))
+    except TranscriptSyntaxError:
+        return None
+
+
+def session_of(payload: Fields, tool: str) -> int | None:
+    """Return the session that a call polls, ``None`` for other tools and for arguments not understood."""
+    if tool != POLL:
+        return None
+    try:
+        arguments = text_of(payload.get("arguments"))
+        return int_of(fields_of(arguments.encode()).get("session_id")) if arguments is not None else None
     except TranscriptSyntaxError:
         return None
 
@@ -140,7 +158,8 @@ def told_by_call(record: Envelope, payload: Fields, offset: int, raw: bytes) -> 
     """Return what a call tells: its tool and its command. Raises: ``TranscriptSyntaxError``."""
     tool = tool_of(payload)
     call_id = call_id_of(payload.get("call_id"))
-    return told_asked(record, Asked(call_id, tool, command_of(payload, tool)), offset, raw)
+    asked = Asked(call_id, tool, command_of(payload, tool), session_of(payload, tool))
+    return told_asked(record, asked, offset, raw)
 
 
 class Asked(NamedTuple):
@@ -149,12 +168,15 @@ class Asked(NamedTuple):
     call_id: str
     tool: str
     command: str | None
+    polls: int | None
 
 
 def told_asked(record: Envelope, asked: Asked, offset: int, raw: bytes) -> Told:
     """Return what a call tells that was already read as ``asked``. Raises: ``TranscriptSyntaxError``."""
     ref, at_ms = _ref(LineRole.CALL, offset, raw), utc_ms(text_of(record.timestamp))
-    return Told(ref=ref, call_id=asked.call_id, at_ms=at_ms, tool=asked.tool, command=asked.command)
+    return Told(
+        ref=ref, call_id=asked.call_id, at_ms=at_ms, tool=asked.tool, command=asked.command, polls=asked.polls
+    )
 
 
 def told_by_output(record: Envelope, payload: Fields, offset: int, raw: bytes) -> Told:
@@ -191,13 +213,38 @@ def _ref(role: LineRole, offset: int, raw: bytes) -> LineRef:
     return LineRef(role, offset, len(raw), sha256(raw).digest())
 
 
+def are_one_call(lines: Sequence[Told]) -> bool:
+    """Say whether ``lines``, in file order, tell about one call as a reader would keep them.
+
+    One call or report first; then its own outputs and reports, and a poll of its session with the poll's output.
+    """
+    first, *rest = lines
+    session: int | None = None
+    poll: str | None = None
+    if first.ref.role is LineRole.OUTPUT or first.polls is not None:
+        return False
+    for told in rest:
+        if told.ref.role is LineRole.CALL:
+            if told.polls is None or told.polls != session or poll is not None:
+                return False
+            poll = told.call_id
+        elif told.call_id == poll:
+            if told.ending.exit_code is None:
+                return False
+        elif told.call_id != first.call_id:
+            return False
+        elif session is None:
+            session = told.ending.session
+    return True
+
+
 def join(lines: Sequence[Told], *, inherited: bool) -> ToolResult | None:
     """Return the result of the call that ``lines`` tell about, ``None`` while nothing tells of its end.
 
     What two carriers say about the end must agree, else the result is a conflict; the report names what really
     ran, where a hook had changed the command.
     """
-    outputs = [told for told in lines if told.ref.role is LineRole.OUTPUT]
+    outputs = _final(told for told in lines if told.ref.role is LineRole.OUTPUT)
     reports = [told for told in lines if told.ref.role is LineRole.ITEM]
     endings = outputs + reports
     if not endings:
@@ -208,7 +255,7 @@ def join(lines: Sequence[Told], *, inherited: bool) -> ToolResult | None:
     return ToolResult(
         lines=tuple(told.ref for told in lines),
         at_ms=lines[-1].at_ms,
-        call_id=first.call_id,
+        call_id=endings[0].call_id,
         tool=first.tool,
         command=next((told.command for told in reports if told.command is not None), first.command),
         exit_code=ending.exit_code,
@@ -218,6 +265,15 @@ def join(lines: Sequence[Told], *, inherited: bool) -> ToolResult | None:
         inherited=inherited,
         output=shown(_looked_at(outputs, reports)),
     )
+
+
+def _final(outputs: Iterable[Told]) -> list[Told]:
+    """Return the outputs that count: of a command that was polled those of the polls, which continue the first."""
+    every = list(outputs)
+    ended = [told for told in every if told.ending.status is not CallStatus.RUNNING]
+    if not ended or len(ended) == len(every):
+        return every
+    return [msgspec.structs.replace(told, text=told.text._replace(continued=True)) for told in ended]
 
 
 def _disagree(outputs: Sequence[Told], reports: Sequence[Told]) -> bool:

@@ -95,7 +95,8 @@ ABORTED_IN_BODY: Final = b"aborted by user"
 class Ending(NamedTuple):
     """What one carrier states about the end of a call. ``anchored`` says that it stood in a carrier's own place.
 
-    ``body`` is where the tool's own output begins, in escaped bytes of the content that was looked at.
+    ``body`` is where the tool's own output begins, in escaped bytes of the content that was looked at. ``session`` is
+    the number under which a command goes on that has not ended yet.
     """
 
     exit_code: int | None = None
@@ -103,18 +104,23 @@ class Ending(NamedTuple):
     error_flag: bool | None = None
     anchored: bool = False
     body: int = 0
+    session: int | None = None
 
 
 NOTHING_STATED: Final = Ending()
 
 
 class Excerpt(NamedTuple):
-    """The bounded part of an output, still escaped: it is decoded only if it is the one that is looked at."""
+    """The bounded part of an output, still escaped: it is decoded only if it is the one that is looked at.
+
+    ``continued`` says that earlier outputs of the same command hold its beginning.
+    """
 
     head: bytes = b""
     tail: bytes = b""
     whole: bool = True
     truncated: bool = False
+    continued: bool = False
 
 
 NO_OUTPUT: Final = Excerpt()
@@ -140,16 +146,17 @@ def read_head(content: bytes) -> Ending:
     usual = _USUAL_HEADER.match(content)
     if usual is not None and int(usual[1]) in EXIT_CODES:
         return ended_with(int(usual[1]), usual.end())
-    position, codes, running, seen = 0, [], False, False
+    position, codes, sessions, seen = 0, [], [], False
     head = content[:HEADER_BYTES]
     while match := _HEADER_LINE.match(head, position):
         position, seen = match.end(), True
         code = match["exited"] or match["code"]
         if code is not None:
             codes.append(int(code))
-        running = running or match["session"] is not None
+        if match["session"] is not None:
+            sessions.append(int(match["session"]))
     if seen and head.startswith(_OUTPUT_LINE, position):
-        return _header_states(codes, position + len(_OUTPUT_LINE), running=running)
+        return _header_states(codes, sessions, position + len(_OUTPUT_LINE))
     if seen:
         aborted = head.startswith(ABORTED_IN_BODY, position) and not codes
         return Ending(status=CallStatus.CANCELLED, anchored=True) if aborted else NOTHING_STATED
@@ -159,10 +166,11 @@ def read_head(content: bytes) -> Ending:
     return _notice(head)
 
 
-def _header_states(codes: list[int], body: int, *, running: bool) -> Ending:
-    if running and not codes:
-        return Ending(status=CallStatus.RUNNING, anchored=True, body=body)
-    if len(codes) == 1 and not running and codes[0] in EXIT_CODES:
+def _header_states(codes: list[int], sessions: list[int], body: int) -> Ending:
+    if sessions and not codes:
+        session = sessions[0] if len(sessions) == 1 else None
+        return Ending(status=CallStatus.RUNNING, anchored=True, body=body, session=session)
+    if len(codes) == 1 and not sessions and codes[0] in EXIT_CODES:
         return ended_with(codes[0], body)
     return Ending(anchored=True, body=body)
 
@@ -256,7 +264,12 @@ def shown(part: Excerpt) -> OutputText:
     """Return the text of an excerpt."""
     if part.whole:
         text = whole_text(part.tail)
+        if part.continued:
+            # Its first line may be the end of one that began in the output before: the window of a longer text.
+            return OutputText(head="", tail=text, whole=False, truncated=part.truncated)
         return OutputText(head=text, tail=text, whole=True, truncated=part.truncated)
+    if part.continued:
+        return OutputText(head="", tail=tail_text(part.tail), whole=False, truncated=part.truncated)
     return OutputText(head_text(part.head), tail_text(part.tail), whole=False, truncated=part.truncated)
 
 

@@ -26,6 +26,8 @@ _SHORT_ID: Final = 48
 """Ids up to this length stand for themselves in a cursor; longer ones are replaced by a digest of that length."""
 
 SUCCESS, FAILURE, CANCELLED = 1, 2, 4
+CODED = 8
+"""Set beside ``FAILURE`` where its exit code was counted."""
 _INHERITED, _CALLED = 16, 32
 
 _SAYS: Final = {
@@ -74,7 +76,25 @@ class _Open(msgspec.Struct):
 
     @property
     def ended(self) -> bool:
-        return any(told.ref.role is not LineRole.CALL for told in self.lines)
+        return any(
+            told.ref.role is not LineRole.CALL and told.ending.status is not CallStatus.RUNNING
+            for told in self.lines
+        )
+
+    @property
+    def session(self) -> int | None:
+        """The number under which the command goes on in the background."""
+        return next((told.ending.session for told in self.lines if told.ending.session is not None), None)
+
+    @property
+    def poll(self) -> str | None:
+        """The id of the poll whose output is awaited, or was the last."""
+        return next((told.call_id for told in self.lines if told.polls is not None), None)
+
+
+def _without_poll(lines: list[Told]) -> list[Told]:
+    polls = {told.call_id for told in lines if told.polls is not None}
+    return [told for told in lines if told.call_id not in polls]
 
 
 class Ledger:
@@ -103,8 +123,7 @@ class Ledger:
         known = self._recent.get(key_of(call_id))
         if known is None:
             self._tallies.results_without_call += 1
-            tallies = self._tallies
-            count_outcome(tallies.inherited_outcomes if inherited else tallies.outcomes, bits)
+            self._count_results(bits, 1, inherited=inherited)
             return
         known[0] += 1
         known[1] |= bits
@@ -123,17 +142,33 @@ class Ledger:
         results, bits = self._recent.pop(key)
         if bits & _CALLED and not results:
             self._tallies.calls_without_result += 1
-        inherited = bits & _INHERITED
         if results:
-            count_outcome(
-                self._tallies.inherited_outcomes if inherited else self._tallies.outcomes, bits, results
-            )
+            self._count_results(bits, results, inherited=bool(bits & _INHERITED))
+
+    def _count_results(self, bits: int, results: int, *, inherited: bool) -> None:
+        tallies = self._tallies
+        count_outcome(tallies.inherited_outcomes if inherited else tallies.outcomes, bits, results)
+        if bits & FAILURE and not bits & (SUCCESS | CANCELLED | CODED):
+            tallies.failure_codes["none"] = tallies.failure_codes.get("none", 0) + results
 
     # ------------------------------------------------------------------------------- keeping the reviewed ones
 
     def is_open(self, call_id: str) -> bool:
-        """Say whether this reviewed call awaits more."""
-        return call_id in self._open
+        """Say whether this reviewed call, or a poll of one, awaits more."""
+        return call_id in self._open or self._polled_by(call_id) is not None
+
+    def poll(self, told: Told) -> None:
+        """Note a poll: its output will belong to the command that runs in the session, if one does.
+
+        An earlier poll saw the command still running: its lines prove nothing and are let go.
+        """
+        for call in self._open.values():
+            if told.polls is not None and call.session == told.polls and not call.ended:
+                call.lines = [*_without_poll(call.lines), told]
+
+    def polls_something(self, session: int | None) -> bool:
+        """Say whether an open call goes on in this session."""
+        return session is not None and any(call.session == session for call in self._open.values())
 
     def open(self, told: Told, *, inherited: bool) -> list[ToolResult]:
         """Open a call with its first line; return what had to be settled to make room."""
@@ -148,9 +183,16 @@ class Ledger:
 
     def add(self, told: Told) -> None:
         """Add a line to its open call; a line too many only confirms the conflict that the last one made."""
-        lines = self._open[told.call_id].lines
-        if len(lines) < MAX_CALL_LINES:
-            lines.append(told)
+        polled = self._polled_by(told.call_id) if told.call_id not in self._open else None
+        call = polled or self._open[told.call_id]
+        if polled is not None and told.ending.exit_code is None:
+            # It runs on, or the poll itself failed: neither says how the command ended.
+            call.lines = _without_poll(call.lines)
+        elif len(call.lines) < MAX_CALL_LINES:
+            call.lines.append(told)
+
+    def _polled_by(self, call_id: str) -> _Open | None:
+        return next((call for call in self._open.values() if call.poll == call_id), None)
 
     def settle_ended(self) -> list[ToolResult]:
         """Return the results of open calls that something told the end of, in file order of their calls."""
@@ -162,9 +204,8 @@ class Ledger:
         return join(call.lines, inherited=call.inherited)
 
     def close(self) -> list[ToolResult]:
-        """Settle and count everything; calls that nothing told the end of give no result."""
-        results = self.settle_ended()
-        self._open.clear()
+        """Settle and count everything; calls that nothing but the call itself was told of give no result."""
+        results = [result for call_id in list(self._open) if (result := self._settle(call_id)) is not None]
         for key in list(self._recent):
             self._count(key)
         return results

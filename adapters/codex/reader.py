@@ -63,6 +63,7 @@ class Reader:
         """See ``adapters.base.Reader``."""
         given = {line.offset: line.raw for line in lines}
         ledger = self._state.ledger
+        opened = -1
         for wanted in self._awaited:
             told = _told_again(wanted, given.get(wanted.offset))
             if told is None:
@@ -71,10 +72,13 @@ class Reader:
                     host=self._state.header.host,
                     offset=wanted.offset,
                 )
-            if ledger.is_open(told.call_id):
-                ledger.add(told)
-            else:
+            if wanted.call != opened:
                 ledger.open(told, inherited=wanted.inherited)
+                opened = wanted.call
+            elif told.polls is not None:
+                ledger.poll(told)
+            else:
+                ledger.add(told)
         self._awaited = ()
 
     def feed(self, line: Line | Overlong) -> Sequence[Record]:

@@ -15,6 +15,7 @@ from adapters.codex.calls import (
     call_id_of,
     command_of,
     command_text,
+    session_of,
     told_asked,
     told_by_output,
     told_by_report,
@@ -31,8 +32,9 @@ from adapters.codex.carriers import (
 )
 from adapters.codex.envelope import ABSENT, Envelope, Place, is_object
 from adapters.codex.header import PAGINATED, session_id_of
-from adapters.codex.ledger import FAILURE, SUCCESS, count_outcome, says
-from adapters.codex.state import State, clean_name, count_name
+from adapters.codex.ledger import CODED, FAILURE, SUCCESS, count_outcome, says
+from adapters.codex.reviewed import may_run
+from adapters.codex.state import State, clean_name, count_bounded, count_name
 from adapters.codex.types import EVENTS, ITEMS, RECORD_TYPES, RESPONSE_ITEMS
 from adapters.decode import Fields, Raw, bool_of, fields_of, int_of, refuse, text_of, utc_ms
 from adapters.errors import DefectKind
@@ -49,12 +51,16 @@ _PLAIN_ITEM = re.compile(
 _ITEM_HEAD: Final = 640
 """How much of an ``item_completed`` is looked at to see which item it is, in bytes: its type and four ids."""
 
+_ITEM_COMMAND = re.compile(rb'"command":\[((?:"[^"\\]*+(?:\\.[^"\\]*+)*+",?)+)\]')
+_COMMAND_HEAD: Final = 2_048
+"""How much of an item is looked at to see its command, in bytes; a longer one is read."""
+
 _ITEM_END: Final = 192
 """How much of its end, in bytes, to see how a command ended whose text is not wanted."""
 
 _CODE_MODE: Final = "exec-"
-"""How ids of commands begin that a script of the model ran (code mode). No field joins them to a call (hosts §2.2),
-so they are counted, and no result is made of them until that join is reviewed."""
+"""How ids of commands begin that a script of the model ran (code mode). No field joins them to a call (hosts §2.2):
+the report alone says what ran and how it ended, and what the script printed says nothing."""
 
 _PROVIDER_TOOLS: Final = frozenset({"web_search", "image_generation", "tool_search"})
 """Tools whose calls need no id: the provider answers them."""
@@ -158,11 +164,14 @@ def _call(state: State, place: Place, record: Envelope) -> Sequence[Record]:
         return ()
     call_id = call_id_of(fields.get("call_id"))
     command = command_of(fields, tool)
+    polls = session_of(fields, tool)
     inherited = state.origin.inherited
     settled: Sequence[Record] = ()
     if command in state.reviewed:
-        told = told_asked(record, Asked(call_id, tool, command), place.offset, place.raw)
+        told = told_asked(record, Asked(call_id, tool, command, None), place.offset, place.raw)
         settled = state.ledger.open(told, inherited=inherited)
+    elif state.ledger.polls_something(polls):
+        state.ledger.poll(told_asked(record, Asked(call_id, tool, None, polls), place.offset, place.raw))
     state.ledger.called(call_id, inherited=inherited)
     count_name(state.tallies.tool_calls, tool)
     return settled
@@ -176,16 +185,20 @@ def _output(state: State, place: Place, record: Envelope) -> Sequence[Record]:
         if state.ledger.is_open(call_id):
             told = told_by_output(record, fields, place.offset, place.raw)
             state.ledger.add(told)
-            said = says(told.ending)
+            ending = told.ending
         else:
-            said = says(read_output(fields.get("output"))[0])
+            ending = read_output(fields.get("output"))[0]
     else:
-        call_id, said = unwanted
+        call_id, ending = unwanted
+    said = says(ending)
+    if said & FAILURE and ending.exit_code is not None:
+        count_bounded(state.tallies.failure_codes, str(ending.exit_code))
+        said |= CODED
     state.ledger.resulted(call_id, said, inherited=state.origin.inherited)
     return ()
 
 
-def _unwanted_output(state: State, payload: Raw) -> tuple[str, int] | None:
+def _unwanted_output(state: State, payload: Raw) -> tuple[str, Ending] | None:
     """Return whose output this is and what its two ends state, ``None`` where the payload must be read.
 
     Sound for a string in the place where Codex writes it, of a call whose text is not wanted: of what stands
@@ -205,7 +218,7 @@ def _unwanted_output(state: State, payload: Raw) -> tuple[str, int] | None:
         if len(view) <= _OUTPUT_HEAD + _OUTPUT_END or not end.endswith(b'"}'):
             return None
         content += end[:-2]
-    return call_id, says(read_head(content))
+    return call_id, read_head(content)
 
 
 def _search_output(state: State, _place: Place, record: Envelope) -> Sequence[Record]:
@@ -248,12 +261,19 @@ def _unwanted_item(state: State, plain: re.Match[bytes], view: memoryview) -> bo
     if kind != "CommandExecution":
         return kind in ITEMS and kind != "UserMessage"
     call_id = item_id.decode() if item_id is not None else ""
-    if state.ledger.is_open(call_id) or not (call_id.startswith(_CODE_MODE) or state.ledger.knows(call_id)):
+    known = state.ledger.knows(call_id) or (call_id.startswith(_CODE_MODE) and _runs_nothing_reviewed(view))
+    if state.ledger.is_open(call_id) or not known:
         return False
     ending = read_item_end(view[-_ITEM_END:].tobytes())
     if ending is not None:
-        _executed(state, call_id, ending)
+        _executed(state, call_id, ending, "CommandExecution")
     return ending is not None
+
+
+def _runs_nothing_reviewed(view: memoryview) -> bool:
+    """Say whether the command of an item is certainly none that is reviewed, from the words that stand in it."""
+    command = _ITEM_COMMAND.search(view[:_COMMAND_HEAD].tobytes())
+    return command is not None and not may_run(command[1].decode("ascii", "replace"))
 
 
 def _command_end(state: State, place: Place, record: Envelope) -> Sequence[Record]:
@@ -268,16 +288,18 @@ def _report(state: State, report: Fields, place: Place, record: Envelope) -> Seq
     if state.ledger.is_open(call_id):
         told = told_by_report(record, report, place.offset, place.raw)
         state.ledger.add(told)
-    elif not state.ledger.knows(call_id) and not call_id.startswith(_CODE_MODE):
+    elif not state.ledger.knows(call_id):
         command = command_text(report.get("command"))
         if command in state.reviewed:
             told = told_by_report(record, report, place.offset, place.raw)
             settled = state.ledger.open(told, inherited=state.origin.inherited)
-    _executed(state, call_id, told.ending if told is not None else read_execution(report)[0])
+    kind = "CommandExecution" if "id" in report else "exec_command_end"
+    _executed(state, call_id, told.ending if told is not None else read_execution(report)[0], kind)
     return settled
 
 
-def _executed(state: State, call_id: str, ending: Ending) -> None:
+def _executed(state: State, call_id: str, ending: Ending, kind: str) -> None:
+    count_bounded(state.tallies.evidence, f"{kind} exit_code={ending.exit_code}")
     if not state.origin.inherited:
         count_outcome(state.tallies.executions, says(ending))
     state.ledger.reported(call_id, says(ending))
@@ -286,6 +308,7 @@ def _executed(state: State, call_id: str, ending: Ending) -> None:
 def _patch_end(state: State, _place: Place, record: Envelope) -> Sequence[Record]:
     fields = fields_of(record.payload)
     success = bool_of(fields.get("success"))
+    count_bounded(state.tallies.evidence, f"patch_apply_end success={success}")
     state.ledger.reported(call_id_of(fields.get("call_id")), _says_success(success))
     return ()
 
@@ -298,6 +321,8 @@ def _mcp_end(state: State, _place: Place, record: Envelope) -> Sequence[Record]:
     inner = result.get("Ok", ABSENT)
     is_error = bool_of(fields_of(inner).get("isError")) if is_object(inner) else None
     success = False if "Err" in result else None if is_error is None else not is_error
+    stated = {True: "success", False: "failure", None: "None"}[success]
+    count_bounded(state.tallies.evidence, f"mcp_tool_call_end {stated}")
     state.ledger.reported(call_id_of(fields.get("call_id")), _says_success(success))
     return ()
 

@@ -13,6 +13,9 @@ from adapters.codex.reviewed import ReviewedCommands
 MAX_NAMES: Final = 16
 """Most different names of tools, and of unknown types, that are counted apart; the rest share ``OTHER``."""
 
+MAX_STATEMENTS: Final = 32
+"""Most different exit codes, and statements of reports, that are counted apart; the rest share ``OTHER``."""
+
 OTHER: Final = "other"
 """The name of whatever has no name that is kept."""
 
@@ -41,3 +44,8 @@ def count_name(counts: dict[str, int], name: str) -> str:
         kept = OTHER
     add_to(counts, kept)
     return kept
+
+
+def count_bounded(counts: dict[str, int], name: str) -> None:
+    """Count ``name``, which this program made of numbers and its own words."""
+    add_to(counts, name if name in counts or len(counts) < MAX_STATEMENTS else OTHER)

@@ -48,7 +48,18 @@ def _sound(mode: str) -> dict[str, Case]:
         many.output(call_id, f"Process exited with code 0\nOutput:\n{pytest_output(number + 1)}")
     for number in range(60):
         many.command(f"ls {number}", "a\n", 0)
+    background = new_rollout(mode, seed=6)
+    background.start_turn()
+    background.prompt("run them in the background")
+    running = "Chunk ID: a1\nWall time: 1.0 seconds\nProcess running with session ID 7\nOutput:\n"
+    background.output(background.call("exec_command", {"cmd": "pytest -q"}), running + "collecting\n")
+    for output in (running + "...\n", f"Process exited with code 1\nOutput:\n.\n{pytest_output(11, 1)}"):
+        background.output(background.call("write_stdin", {"session_id": 7, "chars": ""}), output)
+    background.end_turn("one fails")
     return {
+        "polled": Case(
+            background.to_bytes(), "a command that went on in the background; a later poll saw it end"
+        ),
         "work": Case(
             session.to_bytes(), "fails, is fixed, passes; an old log printed with cat proves nothing"
         ),

@@ -140,7 +140,7 @@ class AdapterContract:
             self.adapter.reader(header, other)
 
     def test_records_stand_in_file_order_and_name_their_bytes(self) -> None:
-        """Lines of a result rise, each digest is of exactly those bytes, and events follow the file."""
+        """Lines of a result rise, each digest is of exactly those bytes; prompts and defects follow the file."""
         for name, data in self.transcripts.items():
             records, _ = read(self.adapter, data)
             for record in records:
@@ -156,7 +156,7 @@ class AdapterContract:
                     case Defect() | Unknown() | HumanStatement():
                         assert b"\n" not in data[record.offset : record.offset + record.length]
                         assert record.offset == 0 or data[record.offset - 1 : record.offset] == b"\n"
-            for kind in (ToolResult, HumanStatement, Defect):
+            for kind in (HumanStatement, Defect):  # a command in the background ends after later ones
                 offsets = [_first(r) for r in records if isinstance(r, kind)]
                 assert offsets == sorted(offsets), (name, kind)
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from adapters.base import Outcomes
 from adapters.codex import CodexAdapter
 from adapters.codex.carriers import read_head
+from adapters.objective import Outcome, decide_objective
 from adapters.record import CallStatus, Defect, LineRole, ToolResult
 from tests.adapters.contract import read
 from tests.simulators.hosts import LEGACY, PAGINATED, CodexRollout, new_rollout, pytest_output
@@ -191,8 +192,8 @@ def test_a_summary_in_another_commands_output_is_no_result(mode: str, command: s
     assert not results(rollout)
 
 
-def test_code_mode_proves_nothing_yet() -> None:
-    """A script's verdict and the items of its commands are counted; no result is made of them."""
+def test_in_code_mode_only_the_report_of_a_command_proves_its_run() -> None:
+    """What a script says or prints is no result; the item names the command, its code and its own output."""
     rollout = started(PAGINATED)
     call_id = rollout.new_call_id()
     call = {
@@ -207,9 +208,92 @@ def test_code_mode_proves_nothing_yet() -> None:
     output = [{"type": "input_text", "text": "Script completed\nOutput:\n" + pytest_output(4)}]
     rollout.write("response_item", {"type": "custom_tool_call_output", "call_id": call_id, "output": output})
     records, reader = read(CODEX, rollout.to_bytes())
-    assert not [record for record in records if isinstance(record, ToolResult)]
+    (result,) = [record for record in records if isinstance(record, ToolResult)]
+    assert [ref.role for ref in result.lines] == [LineRole.ITEM]
+    assert (result.call_id, result.command, result.exit_code) == ("exec-0d9b", "pytest -q", 0)
+    assert result.output.tail == pytest_output(4)
     assert reader.tallies.executions == Outcomes(success=1)
     assert reader.tallies.outcomes == Outcomes(unknown=1)
+
+
+def test_what_a_script_ran_besides_tests_is_only_counted() -> None:
+    """Commands of code mode that nobody reviewed are counted from their end; quotes and length change nothing."""
+    rollout = started(PAGINATED)
+    for number, command in enumerate(["ls -la", 'echo "pytes" t', "x" * 3_000, "cat cargo.toml"]):
+        rollout.report(f"exec-{number}", command, pytest_output(4), number % 2)
+    records, reader = read(CODEX, rollout.to_bytes())
+    assert not [record for record in records if isinstance(record, ToolResult)]
+    assert reader.tallies.executions == Outcomes(success=2, failure=2)
+
+
+RUNNING = "Chunk ID: a1\nWall time: 1.0 seconds\nProcess running with session ID {}\nOutput:\n"
+EXITED = "Chunk ID: a2\nWall time: 1.0 seconds\nProcess exited with code {}\nOutput:\n"
+
+
+def poll(rollout: CodexRollout, session: int, output: str) -> tuple[str, int]:
+    """Write a poll and its output; return its call id and where the output's line begins."""
+    call_id = rollout.call("write_stdin", {"session_id": session, "chars": ""})
+    place = len(rollout.to_bytes())
+    rollout.output(call_id, output)
+    return call_id, place
+
+
+@pytest.mark.parametrize("polls", [1, 2, 5])
+@MODES
+def test_a_polled_command_ends_with_the_poll_that_saw_it_end(mode: str, polls: int) -> None:
+    """Code and summary come with a later ``write_stdin`` of the same session, and belong to the first command."""
+    rollout = started(mode)
+    rollout.output(
+        rollout.call("exec_command", {"cmd": "pytest -q"}), RUNNING.format(7) + "collected 12 items\n"
+    )
+    rollout.end_turn("waiting")
+    rollout.start_turn()
+    for _ in range(polls - 1):
+        poll(rollout, 7, RUNNING.format(7) + "...\n")
+    call_id, place = poll(rollout, 7, EXITED.format(1) + ".\n" + pytest_output(11, 1))
+    (result,) = results(rollout)
+    assert (result.command, result.exit_code, result.call_id) == ("pytest -q", 1, call_id)
+    assert [ref.role for ref in result.lines] == [
+        LineRole.CALL,
+        LineRole.OUTPUT,
+        LineRole.CALL,
+        LineRole.OUTPUT,
+    ]
+    assert result.lines[-1].offset == place
+    assert not result.output.whole
+    found = decide_objective(result)
+    assert found is not None
+    assert (found.passed, found.failed, found.outcome) == (11, 1, Outcome.FAIL)
+
+
+@pytest.mark.parametrize(
+    ("session", "output"),
+    [
+        (8, EXITED.format(0) + pytest_output(12)),
+        (7, "write_stdin failed: Unknown process id 7"),
+        (7, "aborted by user after 1.2s"),
+        (7, pytest_output(12)),
+        (7, RUNNING.format(7) + pytest_output(12)),
+    ],
+)
+def test_a_poll_of_another_session_or_without_a_code_ends_nothing(session: int, output: str) -> None:
+    """Only the exit code of the very session ends the command; what a poll printed before is not looked at."""
+    rollout = started()
+    rollout.output(rollout.call("exec_command", {"cmd": "pytest -q"}), RUNNING.format(7))
+    poll(rollout, session, output)
+    (result,) = results(rollout)
+    assert (result.status, result.exit_code, result.output.tail) == (CallStatus.RUNNING, None, "")
+    assert decide_objective(result) is None or decide_objective(result).outcome is Outcome.UNKNOWN
+
+
+def test_a_line_that_a_poll_cut_is_not_read_from_its_middle() -> None:
+    """The beginning of a poll's output may be the rest of a longer line."""
+    rollout = started()
+    rollout.output(rollout.call("exec_command", {"cmd": "pytest -q"}), RUNNING.format(7) + "not really ")
+    poll(rollout, 7, EXITED.format(0) + "12 passed in 0.52s\n")
+    (result,) = results(rollout)
+    found = decide_objective(result)
+    assert found is None or (found.outcome, found.passed) == (Outcome.UNKNOWN, None)
 
 
 @pytest.mark.parametrize(

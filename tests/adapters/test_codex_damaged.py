@@ -44,11 +44,9 @@ KINDS = {
 }
 
 LATER = {
-    "c18_code_mode.jsonl": set(),
     "c21_masked_exit_codes.jsonl": {"call_AbAbAbAbDamaged00000007", "call_AbAbAbAbDamaged00000011"},
-    "c22_polled_exec.jsonl": set(),
 }
-"""Files whose results need code mode, pipelines or polling, which come later, and the calls proved meanwhile."""
+"""Files whose results need the parser of shell lists, which comes later, and the calls proved meanwhile."""
 
 
 def verdict_of(found: Objective) -> str:

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from adapters.base import CURSOR_BYTES, Verdict, encode_cursor
 from adapters.codex import CodexAdapter
+from adapters.codex.calls import MAX_CALL_LINES
 from adapters.codex.envelope import envelope_of, envelopes_of
 from adapters.codex.ledger import MAX_OPEN, MAX_RECENT
 from adapters.codex.origin import Origin, uuid7_ms
@@ -71,7 +72,7 @@ def test_the_cursor_is_bounded_in_the_worst_turn() -> None:
     text = encode_cursor(reader.cursor())
     assert CURSOR_BYTES // 4 < len(text) <= CURSOR_BYTES
     second = CODEX.reader(CODEX.read_header(rollout.to_bytes()), reader.cursor())
-    assert len({ref.offset for ref in second.open_lines}) <= MAX_OPEN * 4
+    assert len({ref.offset for ref in second.open_lines}) <= MAX_OPEN * MAX_CALL_LINES
 
 
 @MODES

@@ -70,6 +70,8 @@ def test_counts_agree_with_the_truth(row: dict, data: bytes) -> None:
     tallies = reader.tallies
     assert tallies.records == row["records"]
     assert tallies.tool_calls == row["tool_calls"]
+    assert tallies.failure_codes == row["failure_codes"]
+    assert tallies.evidence == row["evidence_events"]
     assert tallies.calls_without_result == row["calls_without_result"]
     assert tallies.results_without_call == row["results_without_call"]
     for name, count in row["tool_results"].items():
