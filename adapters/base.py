@@ -47,7 +47,8 @@ class Header(msgspec.Struct, frozen=True):
     """What the beginning of a file says about it. In memory only: ``cwd`` is a path of the user.
 
     ``length`` counts the bytes of the header line without its ``0x0A``. ``own_from_ordinal`` is the first ordinal
-    that is not copied history, where the host states it. ``forked_from`` and ``parent_id`` name other sessions.
+    that is not copied history, where the host states it; ``own_from_offset`` is the same in bytes, where only a
+    later record tells it. ``forked_from`` and ``parent_id`` name other sessions.
     """
 
     host: str
@@ -62,6 +63,7 @@ class Header(msgspec.Struct, frozen=True):
     forked_from: str | None
     history_base: HistoryBase | None
     own_from_ordinal: int | None
+    own_from_offset: int = 0
 
 
 class Outcomes(msgspec.Struct, forbid_unknown_fields=True):

@@ -2,13 +2,12 @@
 
 The payload stays raw; who reads one asks ``adapters.decode.fields_of``, which checks that level in its turn.
 
-A block of lines is decoded at once, in one call. That is sound: where every record's compact length is exactly the
-length of its line, and there are as many records as lines, no key was said twice, no record shares a line and none
-spans two (a record that spanned two would be longer than its compact form, and its excess could never be made up
-by the records behind it, which are at least as long as theirs). Any doubt sends the block to the path line by line,
-with equal results.
+A block of lines is decoded at once, in one call. That is sound: a record is at least as long as its compact form, so
+where the compact length is exactly the length of the line, the record is that line and nothing else, no key was said
+twice, and the next record begins with the next line. At the first doubt the rest goes line by line, with equal results.
 """
 
+from collections.abc import Iterator
 from typing import Final, NamedTuple
 
 import msgspec
@@ -65,6 +64,9 @@ class Place(NamedTuple):
 Placed = tuple[Envelope, int, int]
 """A record with the start and the end of its line in the block."""
 
+_SMALL: Final = 512
+"""Up to this length a payload is copied whole: taking a part of it costs more."""
+
 _CLOSERS: Final = b"]}"
 
 _ENVELOPE = msgspec.json.Decoder(Envelope)
@@ -86,15 +88,14 @@ def envelope_of(raw: bytes) -> Envelope:
     return _strictly(body)
 
 
-def envelopes_of(block: bytes) -> list[Placed] | None:
-    """Return the records of whole lines, or ``None`` where one of them needs a closer look."""
+def envelopes_of(block: bytes) -> Iterator[Placed]:
+    """Yield the records of whole lines in order, up to the first line that needs a closer look."""
     if not is_utf8(block):
-        return None
+        return
     try:
         records = _ENVELOPE.decode_lines(block)
     except (msgspec.DecodeError, RecursionError):
-        return None
-    placed: list[Placed] = []
+        return
     start, find = 0, block.find
     for record in records:
         end = find(b"\n", start)
@@ -105,10 +106,9 @@ def envelopes_of(block: bytes) -> list[Placed] | None:
         if record.metadata is not ABSENT:
             length += 12 + len(record.metadata)
         if length != end - start or (block[end - 16] in _CLOSERS and closes_deep(block, start, end)):
-            return None
-        placed.append((record, start, end))
+            return
+        yield record, start, end
         start = end + 1
-    return placed if start == len(block) else None
 
 
 def _compact_length(record: Envelope) -> int:
@@ -157,7 +157,8 @@ def payload_type(record: Envelope) -> bytes:
     that a second ``type`` further on is a defect wherever it could matter.
     Raises: ``TranscriptSyntaxError`` for a payload that is no sound object.
     """
-    head = memoryview(record.payload)[:64].tobytes()
+    raw = record.payload
+    head = bytes(raw) if len(raw) <= _SMALL else memoryview(raw)[:64].tobytes()
     if head.startswith(b'{"type":"'):
         end = head.find(b'"', 9)
         if end > 0:

@@ -100,11 +100,12 @@ def _without_poll(lines: list[Told]) -> list[Told]:
 class Ledger:
     """Open and recent calls of one reader; counts into its tallies."""
 
-    __slots__ = ("_open", "_recent", "_tallies")
+    __slots__ = ("_open", "_polled", "_recent", "_tallies")
 
     def __init__(self, tallies: Tallies) -> None:
         self._tallies = tallies
         self._open: dict[str, _Open] = {}
+        self._polled: dict[str, _Open] = {}
         self._recent: dict[str, list[int]] = {}
 
     # ------------------------------------------------------------------------------------ counting every call
@@ -165,6 +166,11 @@ class Ledger:
         for call in self._open.values():
             if told.polls is not None and call.session == told.polls and not call.ended:
                 call.lines = [*_without_poll(call.lines), told]
+                self._polled = {
+                    poll: open_call
+                    for open_call in self._open.values()
+                    if (poll := open_call.poll) is not None
+                }
 
     def polls_something(self, session: int | None) -> bool:
         """Say whether an open call goes on in this session."""
@@ -192,7 +198,8 @@ class Ledger:
             call.lines.append(told)
 
     def _polled_by(self, call_id: str) -> _Open | None:
-        return next((call for call in self._open.values() if call.poll == call_id), None)
+        polled = self._polled.get(call_id)
+        return polled if polled is not None and polled.poll == call_id else None
 
     def settle_ended(self) -> list[ToolResult]:
         """Return the results of open calls that something told the end of, in file order of their calls."""
@@ -201,6 +208,8 @@ class Ledger:
 
     def _settle(self, call_id: str) -> ToolResult | None:
         call = self._open.pop(call_id)
+        if self._polled:
+            self._polled = {poll: other for poll, other in self._polled.items() if other is not call}
         return join(call.lines, inherited=call.inherited)
 
     def close(self) -> list[ToolResult]:

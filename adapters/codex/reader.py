@@ -7,6 +7,7 @@ record is counted only after everything that is read of it was found sound; else
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
 from hashlib import sha256
+from typing import Final
 
 from adapters.base import Cursor, Header, OpenLine, Tallies, Understanding, add_to, note_defect
 from adapters.codex.calls import Told, told_by
@@ -21,6 +22,9 @@ from adapters.decode import Raw, fields_of, int_of, refuse, text_of
 from adapters.errors import CursorError, DefectKind, TranscriptChangedError, TranscriptSyntaxError
 from adapters.lines import Block, Line, Overlong, lines_of
 from adapters.record import Defect, LineRef, Record, Unknown
+
+_LONG: Final = 16
+"""Digits from which on a number is looked at more closely."""
 
 
 class Reader:
@@ -100,15 +104,11 @@ class Reader:
         """See ``adapters.base.Reader``."""
         self._expect_resumed()
         found: list[Record] = []
-        placed = envelopes_of(block.raw)
-        if placed is None:
-            for line in lines_of(block):
-                found.extend(self.feed(line))
-            return found
         offset, raw = block
         state, numbered = self._state, self._numbered
         counts = state.tallies.records
-        for record, start, end in placed:
+        end = -1
+        for record, start, end in envelopes_of(raw):
             try:
                 typed = TYPED.get(record.type)
                 read_as = typed.get(payload_type(record)) if typed is not None else _how_to_read(record)
@@ -126,7 +126,9 @@ class Reader:
                 counts[label] = counts.get(label, 0) + 1
             except TranscriptSyntaxError as error:
                 found.extend(self._defect(offset + start, end - start, error.kind))
-        self._next = offset + len(raw)
+        self._next = offset + end + 1
+        for line in lines_of(Block(self._next, raw[end + 1 :])):
+            found.extend(self.feed(line))
         return found
 
     def _read(self, place: Place, record: Envelope, read_as: ReadAs | None) -> Sequence[Record]:
@@ -191,7 +193,8 @@ class Reader:
 
     def _number(self, raw: Raw) -> None:
         """Follow the ordinals: they may mark the boundary of copied history; oddities are counted, not refused."""
-        ordinal = int_of(raw) if len(raw) else None
+        plain = bytes(raw)
+        ordinal = int(plain) if plain.isdigit() and len(plain) < _LONG else int_of(raw) if plain else None
         if ordinal is None:
             add_to(self.tallies.anomalies, "ordinal-missing")
             return
