@@ -100,13 +100,6 @@ class UnknownHistoryModeError(UnsupportedFormatError):
     reason = "unknown-history-mode"
 
 
-class BareFormatError(UnsupportedFormatError):
-    """The oldest form, without an envelope and without times around its records."""
-
-    reason = "bare-format"
-    hint = "transcripts of that age name no times and no versions; their results cannot be placed"
-
-
 class TranscriptSyntaxError(AdapterError):
     """A line that must be understood is not; ``kind`` says which rule it breaks."""
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from adapters.base import Cursor, Header
+from adapters.codex.bare import BARE, bare_envelope_of
 from adapters.codex.calls import MAX_CALL_LINES, Told, are_one_call, join, told_by
 from adapters.codex.envelope import envelope_of
 from adapters.codex.header import FORMAT, HOST, read_header
@@ -38,11 +39,11 @@ class CodexAdapter:
         self, header: Header, lines: Sequence[CitedLine], *, inherited: bool = False
     ) -> ToolResult | None:
         """See ``adapters.base.Adapter``."""
-        del header  # Codex lines say the same in both history modes
+        envelope = bare_envelope_of if header.history_mode == BARE else envelope_of
         told: list[Told] = []
         for offset, raw, _part in lines[: MAX_CALL_LINES + 1]:
             try:
-                one = told_by(envelope_of(raw), offset, raw)
+                one = told_by(envelope(raw), offset, raw)
             except TranscriptSyntaxError:
                 return None
             if one is None or (told and offset <= told[-1].ref.offset):

@@ -2,7 +2,8 @@
 
 - The first line is a ``session_meta`` record with an ``id``; its ``history_mode`` is absent, ``legacy`` or
   ``paginated``. Later ``session_meta`` lines do not change what the first one said.
-- Refused by name: compressed files, the oldest form without envelopes, other hosts' transcripts, other files.
+- Or it is bare metadata: the oldest form, in which no line has an envelope (``adapters.codex.bare``).
+- Refused by name: compressed files, other hosts' transcripts, other files.
 - A byte order mark is stepped over here; the reader still counts that line as a defect.
 - ``session_id`` of a subagent is its parent's; the file's own identity is ``id``.
 """
@@ -12,10 +13,10 @@ import re
 from typing import Final
 
 from adapters.base import HEADER_BYTES, ID_CHARS, Header, HistoryBase
+from adapters.codex.bare import BARE, is_metadata
 from adapters.codex.envelope import RECORD_START, envelope_of
-from adapters.decode import Fields, Raw, defect_of, fields_of, int_of, text_of
+from adapters.decode import Fields, Raw, defect_of, fields_of, int_of, is_utf8, text_of
 from adapters.errors import (
-    BareFormatError,
     CompressedError,
     HeaderError,
     HeaderIncompleteError,
@@ -54,7 +55,11 @@ def read_header(first_bytes: bytes) -> Header:
             raise HeaderTooLargeError(f"the first line is over {HEADER_BYTES} bytes", host=HOST, offset=0)
         raise HeaderIncompleteError("the first line is not finished", host=HOST, offset=0)
     line = first_bytes[:end].removeprefix(codecs.BOM_UTF8)
-    return _header(_session_meta(line), end)
+    bare = _bare_metadata(line)
+    if bare is not None:
+        return _header(bare, end, BARE)
+    payload = _session_meta(line)
+    return _header(payload, end, _history_mode(payload))
 
 
 def session_id_of(payload: Fields) -> str | None:
@@ -86,11 +91,18 @@ def _refuse_known_strangers(body: bytes) -> None:
     for key, host in _OTHER_HOSTS.items():
         if key in fields:
             raise WrongHostError(f"the first line is of a {host} transcript", host=HOST, offset=0)
-    if "id" in fields and "timestamp" in fields and "payload" not in fields:
-        raise BareFormatError("the first line is metadata without an envelope", host=HOST, offset=0)
 
 
-def _header(payload: Fields, length: int) -> Header:
+def _bare_metadata(line: bytes) -> Fields | None:
+    """Return the first line's own fields where it is metadata without an envelope: the oldest form."""
+    try:
+        fields = fields_of(line.removesuffix(b"\r")) if is_utf8(line) else {}
+    except TranscriptSyntaxError:
+        return None
+    return fields if is_metadata(fields) and not _OTHER_HOSTS.keys() & fields.keys() else None
+
+
+def _header(payload: Fields, length: int, mode: str) -> Header:
     try:
         session_id = session_id_of(payload)
         if session_id is None:
@@ -105,7 +117,7 @@ def _header(payload: Fields, length: int) -> Header:
             session_id=session_id,
             app_version=_identifier(payload.get("cli_version")),
             cwd=text_of(payload.get("cwd")),
-            history_mode=_history_mode(payload),
+            history_mode=mode,
             length=length,
             is_subagent=subagent,
             parent_id=_identifier(payload.get("parent_thread_id"))

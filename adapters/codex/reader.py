@@ -10,13 +10,14 @@ from hashlib import sha256
 from typing import Final
 
 from adapters.base import Cursor, Header, OpenLine, Tallies, Understanding, add_to, note_defect
+from adapters.codex.bare import BARE, bare_envelope_of
 from adapters.codex.calls import Told, told_by
 from adapters.codex.check import understanding_of
 from adapters.codex.envelope import Envelope, Place, envelope_of, envelopes_of, is_object, payload_type
 from adapters.codex.header import PAGINATED
 from adapters.codex.ledger import Ledger
 from adapters.codex.origin import Origin
-from adapters.codex.records import PLAIN, TYPED, ReadAs
+from adapters.codex.records import BARE_PLAIN, BARE_TYPED, PLAIN, TYPED, ReadAs
 from adapters.codex.state import State, count_name
 from adapters.decode import Raw, fields_of, int_of, refuse, text_of
 from adapters.errors import CursorError, DefectKind, TranscriptChangedError, TranscriptSyntaxError
@@ -30,7 +31,7 @@ _LONG: Final = 16
 class Reader:
     """One file's reader; see ``adapters.base.Reader``."""
 
-    __slots__ = ("_awaited", "_next", "_numbered", "_ordinal", "_state")
+    __slots__ = ("_awaited", "_bare", "_next", "_numbered", "_ordinal", "_state")
 
     def __init__(self, header: Header, cursor: Cursor | None = None) -> None:
         """Start at the beginning, or at ``cursor``. Raises: ``CursorError`` if it is not of this file."""
@@ -40,6 +41,7 @@ class Reader:
         origin = Origin(header.session_id, header.own_from_ordinal)
         self._state = State(header, tallies, Ledger(tallies), origin)
         self._numbered = header.history_mode == PAGINATED or header.own_from_ordinal is not None
+        self._bare = header.history_mode == BARE
         self._ordinal = -1
         self._next = 0
         self._awaited: tuple[OpenLine, ...] = ()
@@ -69,7 +71,7 @@ class Reader:
         ledger = self._state.ledger
         opened = -1
         for wanted in self._awaited:
-            told = _told_again(wanted, given.get(wanted.offset))
+            told = _told_again(wanted, given.get(wanted.offset), bare=self._bare)
             if told is None:
                 raise TranscriptChangedError(
                     "a line of an open call is not the one read before",
@@ -95,8 +97,12 @@ class Reader:
         offset, raw = line
         self._next = offset + len(raw) + 1
         try:
+            place = Place(offset, raw, 0, len(raw))
+            if self._bare:
+                record = bare_envelope_of(raw)
+                return self._read(place, record, _how_to_read(record, BARE_PLAIN, BARE_TYPED))
             record = envelope_of(raw)
-            return self._read(Place(offset, raw, 0, len(raw)), record, _how_to_read(record))
+            return self._read(place, record, _how_to_read(record, PLAIN, TYPED))
         except TranscriptSyntaxError as error:
             return self._defect(offset, len(raw), error.kind)
 
@@ -108,10 +114,14 @@ class Reader:
         state, numbered = self._state, self._numbered
         counts = state.tallies.records
         end = -1
-        for record, start, end in envelopes_of(raw):
+        for record, start, end in () if self._bare else envelopes_of(raw):
             try:
                 typed = TYPED.get(record.type)
-                read_as = typed.get(payload_type(record)) if typed is not None else _how_to_read(record)
+                read_as = (
+                    typed.get(payload_type(record))
+                    if typed is not None
+                    else _how_to_read(record, PLAIN, TYPED)
+                )
                 if read_as is None:
                     found.extend(self._unknown(Place(offset + start, raw, start, end), record))
                     continue
@@ -177,14 +187,15 @@ class Reader:
 
     def _unknown(self, place: Place, record: Envelope) -> Sequence[Record]:
         """Return the unknown record. A known type spelled with escapes, as no host does, is a defect."""
-        if record.type not in TYPED:
+        typed = BARE_TYPED if self._bare else TYPED
+        if record.type not in typed:
             return self._note_unknown(place, record.type)
         kind = text_of(fields_of(record.payload).get("type"))
         if kind is None:
             refuse(DefectKind.NO_TYPE, "a payload has a type")
-        if kind.encode() in TYPED[record.type]:
+        if kind.encode() in typed[record.type]:
             refuse(DefectKind.SHAPE, "a type is written without escapes")
-        return self._note_unknown(place, f"{record.type}/{kind}")
+        return self._note_unknown(place, kind if self._bare else f"{record.type}/{kind}")
 
     def _note_unknown(self, place: Place, name: str) -> Sequence[Record]:
         counted = count_name(self.tallies.unknown_types, name)
@@ -204,26 +215,28 @@ class Reader:
         self._state.origin.at_ordinal(ordinal)
 
 
-def _how_to_read(record: Envelope) -> ReadAs | None:
+def _how_to_read(
+    record: Envelope, plain: dict[str, ReadAs], by_type: dict[str, dict[bytes, ReadAs]]
+) -> ReadAs | None:
     """Return how a record of this type is read, ``None`` for a type that was never reviewed.
 
     Raises: ``TranscriptSyntaxError`` where a reviewed type has a payload that is no sound object.
     """
-    typed = TYPED.get(record.type)
+    typed = by_type.get(record.type)
     if typed is not None:
         return typed.get(payload_type(record))
-    read_as = PLAIN.get(record.type)
+    read_as = plain.get(record.type)
     if read_as is not None and not is_object(record.payload):
         refuse(DefectKind.SHAPE, "a payload is an object")
     return read_as
 
 
-def _told_again(wanted: OpenLine, raw: bytes | None) -> Told | None:
+def _told_again(wanted: OpenLine, raw: bytes | None, *, bare: bool) -> Told | None:
     """Return what the line tells if it is exactly the one that ``wanted`` names."""
     if raw is None or len(raw) != wanted.length or sha256(raw).digest() != wanted.sha256:
         return None
     try:
-        told = told_by(envelope_of(raw), wanted.offset, raw)
+        told = told_by(bare_envelope_of(raw) if bare else envelope_of(raw), wanted.offset, raw)
     except TranscriptSyntaxError:
         return None
     return told if told is not None and told.ref.role is wanted.role else None

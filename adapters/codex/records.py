@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from adapters.base import add_to
+from adapters.codex.bare import ITEM, METADATA, STATE, is_human
 from adapters.codex.calls import (
     Asked,
     Told,
@@ -151,6 +152,11 @@ def _prompt(state: State, place: Place, record: Envelope) -> Sequence[Record]:
     else:
         state.tallies.prompts += 1
     return [*settled, HumanStatement(place.offset, place.length, at_ms, state.origin.inherited)]
+
+
+def _bare_message(state: State, place: Place, record: Envelope) -> Sequence[Record]:
+    """Take a prompt of the oldest form; answers and injected texts are counted."""
+    return _prompt(state, place, record) if is_human(fields_of(record.payload)) else ()
 
 
 # --------------------------------------------------------------------------------------------------- calls and ends
@@ -361,3 +367,10 @@ TYPED: Final[dict[str, dict[bytes, ReadAs]]] = {
     for outer, names in (("response_item", RESPONSE_ITEMS), ("event_msg", EVENTS))
 }
 """How the others are read, by ``type`` and by the payload's own type as it stands in the file."""
+
+BARE_PLAIN: Final[dict[str, ReadAs]] = {METADATA: (METADATA, None), STATE: (STATE, None)}
+BARE_TYPED: Final[dict[str, dict[bytes, ReadAs]]] = {
+    ITEM: {name: (name.decode(), handler) for name, (_, handler) in TYPED[ITEM].items()}
+    | {b"message": ("message", _bare_message)}
+}
+"""The same two tables for the oldest form, whose records are counted by their own type."""

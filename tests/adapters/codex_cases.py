@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tests.simulators import hosts
+from tests.simulators.bare_codex import bare_rollout
 from tests.simulators.hosts import LEGACY, PAGINATED, new_rollout, pytest_output, work_session
 
 VERSION = {LEGACY: "legacy-0.142.5", PAGINATED: "paginated-0.171.0"}
@@ -30,6 +31,9 @@ def cases() -> dict[str, Case]:
         folder = VERSION[mode]
         for name, case in {**_sound(mode), **_damaged(mode), **_carriers(mode), **_refused(mode)}.items():
             made[f"{folder}/{name}"] = case
+    made["bare-2025/work"] = Case(
+        bare_rollout().to_bytes(), "the oldest form: no envelope and no times; one run fails, one passes"
+    )
     return made
 
 
@@ -163,11 +167,6 @@ def _refused(mode: str) -> dict[str, Case]:
         return {"unknown_mode": Case(strange, "a history mode that was never reviewed", readable=False)}
     return {
         "compressed": Case(b"\x28\xb5\x2f\xfd\x04\x58rest", "compressed by the host", readable=False),
-        "bare": Case(
-            b'{"id":"x","timestamp":"2025-09-10T18:58:38Z","instructions":null}\n',
-            "the oldest form",
-            readable=False,
-        ),
         "king": Case(b'{"type":"metadata","protocol_version":"1.4"}\n', "another host's", readable=False),
         "no_meta": Case(
             work_session(mode).to_bytes().partition(b"\n")[2], "the header is missing", readable=False

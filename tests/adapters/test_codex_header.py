@@ -8,7 +8,6 @@ from adapters.base import HEADER_BYTES, HistoryBase
 from adapters.codex import CodexAdapter
 from adapters.errors import (
     AdapterError,
-    BareFormatError,
     CompressedError,
     HeaderError,
     HeaderIncompleteError,
@@ -118,7 +117,6 @@ def test_other_sources_are_people(source: object) -> None:
         (b'{"type":"metadata","protocol_version":"1.4","created_at":1}\n', WrongHostError),
         (b'{"type":"user","sessionId":"x","uuid":"y"}\n', WrongHostError),
         (b'{"parentUuid":null,"type":"user"}\n', WrongHostError),
-        (b'{"id":"x","timestamp":"2025-09-10T18:58:38Z","instructions":null,"git":{}}\r\n', BareFormatError),
         (meta(history_mode="sideways"), UnknownHistoryModeError),
         (meta(history_mode=1), UnknownHistoryModeError),
         (meta(history_mode=""), UnknownHistoryModeError),

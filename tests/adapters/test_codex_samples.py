@@ -28,12 +28,11 @@ TRUTH = (
 LIVE = sorted(SAMPLES.glob("live/codex-*/sessions/**/*.jsonl"))
 
 REFUSED = {
-    "sc014_nover.jsonl": "bare-format",
     "sc018_nover.jsonl": "header",
     "sc019_nover.jsonl": "header",
     "sc020_0.146.0.jsonl": "unknown-history-mode",
 }
-"""The oldest form; two fixtures without a header; an inventory whose values were replaced, its mode included."""
+"""Two fixtures without a header; an inventory whose values were replaced, its mode included."""
 
 PARTLY = {"sc015_0.50.0.jsonl", "sc016_0.52.0.jsonl", "sc017_0.106.0.jsonl"}
 """Public fixtures written by hand, with types that no Codex writes."""
