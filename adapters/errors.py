@@ -100,6 +100,55 @@ class UnknownHistoryModeError(UnsupportedFormatError):
     reason = "unknown-history-mode"
 
 
+class UnknownProtocolError(UnsupportedFormatError):
+    """The header names a protocol that was never reviewed, and none that the owner maps to a reviewed one."""
+
+    reason = "unknown-protocol"
+    hint = "if this version writes the same records as a reviewed one, map its protocol to that one"
+
+
+class KimiCliError(UnsupportedFormatError):
+    """A wire or context of the Python kimi-cli, which shares protocol numbers with Kimi Code and nothing else."""
+
+    reason = "python-kimi-cli"
+    hint = "this file is of the Python kimi-cli (~/.kimi), another program; Kimi Code and King are read"
+
+
+class NoSessionError(HeaderError):
+    """No line of the file's beginning names the session that it belongs to."""
+
+    reason = "no-session"
+    hint = "a file of titles and summaries only has nothing to read; if it is a session, it has not begun yet"
+
+
+class PromptHistoryError(UnsupportedFormatError):
+    """The list of prompts typed in all sessions, which the host keeps beside them."""
+
+    reason = "prompt-history"
+    hint = "history.jsonl is no session; name a file below projects/"
+
+
+class HostSettingsError(UnsupportedFormatError):
+    """A settings file of the host."""
+
+    reason = "host-settings"
+    hint = "settings are no session; name a file below projects/"
+
+
+class WorkflowJournalError(UnsupportedFormatError):
+    """The journal of a workflow: which agents started, and what they said at their end."""
+
+    reason = "workflow-journal"
+    hint = "a journal proves nothing; name the session, or the agent's own file beside the journal"
+
+
+class StreamOutputError(UnsupportedFormatError):
+    """The output of a run with ``--output-format stream-json``: another grammar than the session's file."""
+
+    reason = "stream-output"
+    hint = "the run has also written a session file below projects/; name that one"
+
+
 class TranscriptSyntaxError(AdapterError):
     """A line that must be understood is not; ``kind`` says which rule it breaks."""
 

@@ -5,7 +5,16 @@ from types import MappingProxyType
 from typing import Final
 
 from adapters.base import Adapter
+from adapters.claude import ClaudeAdapter
 from adapters.codex import CodexAdapter
+from adapters.king import KingAdapter
 
-ADAPTERS: Final[Mapping[str, Adapter]] = MappingProxyType({"codex": CodexAdapter()})
+ADAPTERS: Final[Mapping[str, Adapter]] = MappingProxyType(
+    {
+        "codex": CodexAdapter(),
+        "claude": ClaudeAdapter(),
+        "king": KingAdapter("king"),
+        "kimi": KingAdapter("kimi"),
+    }
+)
 """Host name to adapter."""

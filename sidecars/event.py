@@ -43,7 +43,7 @@ class Outcome(StrEnum):
     UNKNOWN = "unknown"
 
 
-EventKind = Literal["test-run", "measurement"]
+EventKind = Literal["test-run", "measurement", "check"]
 LineRole = Literal["call", "output", "item"]
 ToolClass = Literal["shell"]
 Binding = Literal["direct", "script"]
@@ -96,6 +96,7 @@ class Event(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     failed: Count | None = None
     errors: Count | None = None
     skipped: Count | None = None
+    warnings: Count | None = None
     total: Count | None = None
     packages_ok: Count | None = None
     packages_failed: Count | None = None

@@ -8,9 +8,9 @@ from adapters.codex.calls import MAX_CALL_LINES, Told, are_one_call, join, told_
 from adapters.codex.envelope import envelope_of
 from adapters.codex.header import FORMAT, HOST, read_header
 from adapters.codex.reader import Reader
-from adapters.codex.reviewed import ReviewedCommands
 from adapters.errors import TranscriptSyntaxError
 from adapters.lines import CitedLine
+from adapters.objective.reviewed import ReviewedCommands
 from adapters.record import ToolResult
 
 

@@ -15,7 +15,7 @@ from adapters.errors import DefectKind, TranscriptSyntaxError
 BARE: Final = "bare"
 """The history mode by which the reader knows this form; no file states it."""
 
-METADATA: Final = "<bare metadata>"
+METADATA: Final = "bare-metadata"
 STATE: Final = "record_type=state"
 ITEM: Final = "response_item"
 

@@ -34,11 +34,11 @@ from adapters.codex.carriers import (
 from adapters.codex.envelope import ABSENT, Envelope, Place, is_object
 from adapters.codex.header import PAGINATED, session_id_of
 from adapters.codex.ledger import CODED, FAILURE, SUCCESS, count_outcome, says
-from adapters.codex.reviewed import may_run
 from adapters.codex.state import State, clean_name, count_bounded, count_name
 from adapters.codex.types import EVENTS, ITEMS, RECORD_TYPES, RESPONSE_ITEMS
 from adapters.decode import Fields, Raw, bool_of, fields_of, int_of, refuse, text_of, utc_ms
 from adapters.errors import DefectKind
+from adapters.objective.reviewed import may_run
 from adapters.record import HumanStatement, Record, Unknown
 
 Handler = Callable[[State, Place, Envelope], Sequence[Record]]
@@ -53,6 +53,7 @@ _ITEM_HEAD: Final = 640
 """How much of an ``item_completed`` is looked at to see which item it is, in bytes: its type and four ids."""
 
 _ITEM_COMMAND = re.compile(rb'"command":\[((?:"[^"\\]*+(?:\\.[^"\\]*+)*+",?)+)\]')
+_ESCAPE = re.compile(rb"\\(?:u[0-9A-Fa-f]{4}|.)")
 _COMMAND_HEAD: Final = 2_048
 """How much of an item is looked at to see its command, in bytes; a longer one is read."""
 
@@ -279,7 +280,7 @@ def _unwanted_item(state: State, plain: re.Match[bytes], view: memoryview) -> bo
 def _runs_nothing_reviewed(view: memoryview) -> bool:
     """Say whether the command of an item is certainly none that is reviewed, from the words that stand in it."""
     command = _ITEM_COMMAND.search(view[:_COMMAND_HEAD].tobytes())
-    return command is not None and not may_run(command[1].decode("ascii", "replace"))
+    return command is not None and not may_run(_ESCAPE.sub(b" ", command[1]).decode("ascii", "replace"))
 
 
 def _command_end(state: State, place: Place, record: Envelope) -> Sequence[Record]:

@@ -8,7 +8,7 @@ import msgspec
 from adapters.base import Header, Tallies, add_to
 from adapters.codex.ledger import Ledger
 from adapters.codex.origin import Origin
-from adapters.codex.reviewed import ReviewedCommands
+from adapters.objective.reviewed import ReviewedCommands
 
 MAX_NAMES: Final = 16
 """Most different names of tools, and of unknown types, that are counted apart; the rest share ``OTHER``."""

@@ -4,7 +4,7 @@ Tables and decisions only; no input or output, no keys, no transcript formats. S
 """
 
 from adapters.objective.decide import Objective, decide_objective
-from adapters.objective.invocation import Binding, Invocation, invocation_of
+from adapters.objective.invocation import Binding, Invocation, Run, invocation_of
 from adapters.objective.recogniser import Flag, Kind, Outcome
 from adapters.objective.vocabulary import CANONICAL_TERMS, SYNONYMS
 
@@ -17,6 +17,7 @@ __all__ = [
     "Kind",
     "Objective",
     "Outcome",
+    "Run",
     "decide_objective",
     "invocation_of",
 ]

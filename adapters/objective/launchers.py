@@ -8,8 +8,8 @@ import re
 
 import msgspec
 
-from adapters.objective.command import base_name
 from adapters.objective.recogniser import Start, Started
+from adapters.objective.shell import base_name
 
 Words = tuple[str, ...]
 
@@ -22,6 +22,16 @@ _PYTHON_VALUE_FLAGS = frozenset({"-W", "-X"})
 _TEST_SCRIPT = re.compile(
     r"(?:[\w.-]{1,60}[:_-])?(?:tests?|check|ci|unit|e2e|spec|coverage)(?:[:_.-][\w:.-]{1,60})?"
 )
+_CHECK_SCRIPT = re.compile(
+    r"(?:[\w.-]{1,60}[:_-])?(?:lint|typecheck|type-check|types|tsc|build|compile|check|verify|mypy|ruff|eslint"
+    r"|clippy|vet)(?:[:_.-][\w:.-]{1,60})?"
+)
+_QUIET_SCRIPT = re.compile(
+    r"(?:[\w.-]{1,60}[:_-])?(?:fmt|format|prettier|clean|install|setup|deps|sync|generate|codegen|bootstrap)"
+    r"(?:[:_.-][\w:.-]{1,60})?"
+)
+_NO_END = re.compile(r"(?:.*[:_.-])?(?:watch|dev|ui|serve|debug)(?:[:_.-].*)?")
+_DURATION = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?[smhd]?")
 _BARE_TEST = re.compile(r"t|tst|test(?:[:_-][\w:.-]{1,60})?")
 _SUFFIX = re.compile(r"@[\w.^~-]{1,40}$")
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=.*", re.DOTALL)
@@ -78,12 +88,26 @@ _NPM_FLAGS = (
 _NPM_VALUES = "-w --workspace --prefix -p --package --loglevel"
 _YARN_VALUES = "--cwd workspace"
 # "yarn workspace NAME …" reads like an option with a value.
+_COVERAGE_VALUES = "--source --omit --include --rcfile --context --data-file --concurrency --source-pkgs"
 
 LAUNCHERS: tuple[Launcher, ...] = (
     _launcher("env", ""),
     _launcher("command", ""),
     _launcher("exec", ""),
     _launcher("nice", "", value_flags="-n"),
+    _launcher("ionice", "", "-t", "-c -n"),
+    _launcher("time", "", "-p"),
+    _launcher("timeout", "", "--foreground --preserve-status -v --verbose", "-k --kill-after -s --signal"),
+    _launcher("gtimeout", "", "--foreground --preserve-status -v --verbose", "-k --kill-after -s --signal"),
+    _launcher("stdbuf", "", "-oL -o0 -eL -e0 -iL -i0", "-o -e -i"),
+    _launcher("xvfb-run", "", "-a --auto-servernum", "-s --server-args -n --server-num"),
+    _launcher("dbus-run-session", ""),
+    _launcher("cross-env", ""),
+    _launcher("c8", "", "--all --check-coverage", "-r --reporter --include --exclude --src"),
+    _launcher("nyc", "", "--all --silent --check-coverage", "-r --reporter --include --exclude"),
+    _launcher("bundle", "exec", "--keep-file-descriptors", "--gemfile"),
+    _launcher("php", "", "", "-d -c"),
+    _launcher("ruby", "-S", "", "-I -r"),
     _launcher(
         "uv",
         "run",
@@ -110,9 +134,12 @@ LAUNCHERS: tuple[Launcher, ...] = (
         "--experimental-vm-modules --no-warnings --enable-source-maps --trace-warnings --expose-gc",
         "--max-old-space-size --import --require -r --loader",
     ),
+    _launcher("tsx", ""),
+    _launcher("coverage", "run", "--branch -p --parallel-mode -a --append", _COVERAGE_VALUES),
 )
 """Programs that run the words after them."""
 
+_MAKE_FLAGS = "-s -k -B -w --silent --no-print-directory --keep-going"
 _NAMED_SCRIPTS: tuple[Launcher, ...] = (
     _launcher("npm", "run|run-script", _NPM_FLAGS, _NPM_VALUES),
     _launcher("pnpm", "run", _PNPM_FLAGS, _PNPM_VALUES),
@@ -120,10 +147,17 @@ _NAMED_SCRIPTS: tuple[Launcher, ...] = (
     _launcher("bun", "run", "--silent --bun", "--cwd --filter"),
     _launcher("mise", "run|r", "-q --quiet -y --yes", "-C --cd -E --env -j --jobs"),
     _launcher("just", "", "-q --quiet", "-f --justfile -d --working-directory"),
-    _launcher(
-        "make", "", "-s -k -B -w --silent --no-print-directory --keep-going", "-C -f -j --directory --file"
-    ),
+    _launcher("make", "", _MAKE_FLAGS, "-C -f -j --directory --file"),
+    _launcher("gmake", "", _MAKE_FLAGS, "-C -f -j --directory --file"),
+    _launcher("ninja", "", "-v --verbose", "-C -j -k"),
+    _launcher("rake", "", "-q -s --silent --quiet", "-f --rakefile"),
+    _launcher("composer", "run|run-script|", "-q --quiet --no-interaction -n", "-d --working-dir"),
+    _launcher("task", "", "-s --silent", "-t --taskfile -d --dir"),
 )
+_SEVERAL = frozenset({"make", "gmake", "just", "ninja", "rake", "task"})
+"""Programs whose remaining words are each a script."""
+_JOBS = re.compile(r"-j[0-9]{1,4}")
+
 _BARE_SCRIPTS: tuple[Launcher, ...] = (
     _launcher("npm", "", _NPM_FLAGS, _NPM_VALUES),
     _launcher("pnpm", "", _PNPM_FLAGS, _PNPM_VALUES),
@@ -131,7 +165,10 @@ _BARE_SCRIPTS: tuple[Launcher, ...] = (
 )
 """Package managers that run a script without ``run``; only names that begin with ``test`` are no command of theirs."""
 
-_INTERPRETERS = frozenset({"bash", "bun", "dash", "deno", "ksh", "node", "perl", "ruby", "sh", "zsh"})
+SCRIPT_PROGRAMS = tuple(dict.fromkeys(runner.program for runner in (*_NAMED_SCRIPTS, *_BARE_SCRIPTS)))
+"""Programs that start scripts of the project."""
+
+_INTERPRETERS = frozenset({"bash", "bun", "dash", "deno", "ksh", "node", "perl", "ruby", "sh", "tsx", "zsh"})
 """Programs that run a file of the project when their first argument is one."""
 
 
@@ -160,13 +197,20 @@ def _launched(words: Words) -> Words | None:
     """Return the command behind the launcher ``words[0]``, ``None`` where that is no launcher."""
     for launcher in LAUNCHERS:
         if launcher.program == words[0] and (rest := launcher.rest(words)):
-            if words[0] == "env":
-                while rest and _ASSIGNMENT.fullmatch(rest[0]):
-                    rest = rest[1:]
-            elif words[0] == "uv" and rest[0] in {"-m", "--module"}:
-                rest = ("python", "-m", *rest[1:])
-            return rest
+            return _after_launch(words[0], rest)
     return None
+
+
+def _after_launch(program: str, rest: Words) -> Words | None:
+    """Return what runs, from the words after a launcher and its options."""
+    if program in {"env", "cross-env"}:
+        while rest and _ASSIGNMENT.fullmatch(rest[0]):
+            rest = rest[1:]
+    elif program in {"timeout", "gtimeout"}:
+        return rest[1:] if _DURATION.fullmatch(rest[0]) else None
+    elif (program == "uv" and rest[0] in {"-m", "--module"}) or (program == "coverage" and rest[0] == "-m"):
+        return ("python", "-m", *rest[1:])
+    return rest
 
 
 def _started_by_python(words: Words) -> tuple[Started, ...]:
@@ -174,7 +218,7 @@ def _started_by_python(words: Words) -> tuple[Started, ...]:
     at = 1
     while at < len(words):
         if words[at] == "-m":
-            return (Started(Start.MODULE, words[at + 1], words[at + 2 :]),) if at + 1 < len(words) else ()
+            return _started_by_module(words[at + 1 :])
         if words[at] in _PYTHON_VALUE_FLAGS:
             at += 2
         elif _PYTHON_FLAGS.fullmatch(words[at]) or words[at][:2] in _PYTHON_VALUE_FLAGS:
@@ -186,23 +230,46 @@ def _started_by_python(words: Words) -> tuple[Started, ...]:
     return (Started(Start.FILE, base_name(words[at]), words[at + 1 :]),)
 
 
-def project_script(words: Words) -> str | None:
-    """Return the name of the project's script that the words run, or ``None``."""
+def _started_by_module(words: Words) -> tuple[Started, ...]:
+    """Return the module, and for ``coverage`` what it runs."""
+    if not words:
+        return ()
+    found = Started(Start.MODULE, words[0], words[1:])
+    launched = _launched(words) if words[0] == "coverage" else None
+    return (found, *started_by(launched)) if launched else (found,)
+
+
+def project_scripts(words: Words) -> tuple[str, ...]:
+    """Return the names of the project's scripts that the words run; only ``make`` and its like run several."""
     words = (base_name(words[0]), *words[1:])
-    if words[0] == "make" and _MAKE_NEVER.intersection(words):
-        return None
+    if words[0] in _SEVERAL and _MAKE_NEVER.intersection(words):
+        return ()
     for runner in _NAMED_SCRIPTS:
         if words[0] == runner.program and (rest := runner.rest(words)):
-            if words[0] == "make":
-                rest = tuple(word for word in rest if "=" not in word)
-            if rest:
-                return rest[0]
+            if words[0] in _SEVERAL:
+                rest = tuple(word for word in rest if "=" not in word and not _JOBS.fullmatch(word))
+                return () if any(word.startswith("-") for word in rest) else rest
+            return rest[:1]
     for runner in _BARE_SCRIPTS:
         if words[0] == runner.program and (rest := runner.rest(words)) and _BARE_TEST.fullmatch(rest[0]):
-            return rest[0]
-    return None
+            return rest[:1]
+    return ()
 
 
 def tests_something(script: str) -> bool:
-    """Say whether a script's name promises tests, as ``test``, ``test:unit``, ``check``, ``unit-tests`` do."""
-    return script in {"t", "tst"} or _TEST_SCRIPT.fullmatch(script) is not None
+    """Say whether a script's name promises tests and an end, as ``test``, ``test:unit``, ``check`` do."""
+    return script in {"t", "tst"} or (_TEST_SCRIPT.fullmatch(script) is not None and not _never_ends(script))
+
+
+def checks_something(script: str) -> bool:
+    """Say whether a script's name promises a verdict of a build, type checker or linter."""
+    return _CHECK_SCRIPT.fullmatch(script) is not None and not _never_ends(script)
+
+
+def is_quiet(script: str) -> bool:
+    """Say whether a script's name promises work that reports no tests, as ``format`` and ``clean`` do."""
+    return _QUIET_SCRIPT.fullmatch(script) is not None and not _never_ends(script)
+
+
+def _never_ends(script: str) -> bool:
+    return _NO_END.fullmatch(script) is not None

@@ -10,10 +10,7 @@ from enum import StrEnum
 
 import msgspec
 
-MAX_LINE_CHARS = 1_000
-"""Longest line that can be a summary: real ones are under 200 characters; bounds every pattern's work."""
-
-_ANSI = re.compile(r"\x1b\[[0-9;:?]{0,32}[A-Za-z]")
+from adapters.objective.text import Text
 
 
 class Outcome(StrEnum):
@@ -34,6 +31,7 @@ class Kind(StrEnum):
 
     TEST_RUN = "test-run"
     MEASUREMENT = "measurement"
+    CHECK = "check"
 
 
 class Flag(StrEnum):
@@ -85,19 +83,24 @@ class LazyPattern:
 
 
 class CommandForm(msgspec.Struct, frozen=True):
-    """How the start of a runner looks: its name, its subcommand, and what rules it out.
+    """How the start of a runner looks: its name, what it must be told, and what rules it out.
 
     ``programs`` and ``modules`` are exact names; ``name_parts`` accepts any start whose name holds one of them.
-    ``subcommands`` must come first, after options, where those in ``value_options`` take the next word.
-    ``never`` are the options with which nothing is run (the part before ``=`` is compared, anywhere in the
-    arguments); ``never_first`` are first arguments that do something else. ``options_variable`` names the
-    environment variable from which the runner reads more options.
+    ``subcommands`` must come first, after options, where those in ``value_options`` take the next word; ``then`` must
+    follow it in the same way. ``goals`` are words of which one must be among the arguments that are no options, by its
+    last part after a colon. ``required`` are options of which one must stand before the first such argument.
+    ``never`` are the options with which nothing is run or the run never ends (the part before ``=`` is compared,
+    anywhere in the arguments; ``=false`` takes an option back); ``never_first`` are first arguments that do something
+    else. ``options_variable`` names the environment variable from which the runner reads more options.
     """
 
     programs: frozenset[str] = frozenset()
     modules: frozenset[str] = frozenset()
     name_parts: tuple[str, ...] = ()
     subcommands: frozenset[str] = frozenset()
+    then: frozenset[str] = frozenset()
+    goals: frozenset[str] = frozenset()
+    required: frozenset[str] = frozenset()
     value_options: frozenset[str] = frozenset()
     never: frozenset[str] = frozenset()
     never_first: frozenset[str] = frozenset()
@@ -105,32 +108,45 @@ class CommandForm(msgspec.Struct, frozen=True):
 
     def names(self, started: Started) -> bool:
         """Say whether the name is this runner's."""
-        if any(part in started.name.lower() for part in self.name_parts):
-            return True
         match started.start:
             case Start.PROGRAM:
-                return started.name in self.programs
+                named = started.name in self.programs
             case Start.MODULE:
-                return started.name in self.modules
+                named = started.name in self.modules
             case Start.FILE:
-                return False
+                named = False
+        return named or any(part in started.name.lower() for part in self.name_parts)
 
     def runs(self, started: Started) -> bool:
         """Say whether this start runs something and reports it."""
         if not self.names(started) or self.rules_out(started.arguments):
             return False
-        first = first_argument(started.arguments, self.value_options)
-        if self.subcommands:
-            return first in self.subcommands
-        return first not in self.never_first
+        words = plain_arguments(started.arguments, self.value_options)
+        if self.subcommands and (not words or words[0] not in self.subcommands):
+            return False
+        if self.then and (len(words) < 2 or words[1] not in self.then):
+            return False
+        if self.goals and self.goals.isdisjoint(word.rpartition(":")[2] for word in words):
+            return False
+        if self.required and self.required.isdisjoint(_before(started.arguments, words[:1])):
+            return False
+        return not words or words[0] not in self.never_first
 
     def rules_out(self, arguments: Sequence[str]) -> bool:
-        """Say whether an option makes the runner do something else than run."""
-        return any(argument.partition("=")[0] in self.never for argument in arguments)
+        """Say whether an option makes the runner do something else than run and end."""
+        return any(
+            argument.partition("=")[0] in self.never and not argument.endswith("=false")
+            for argument in arguments
+        )
 
 
-def first_argument(arguments: Sequence[str], value_options: frozenset[str]) -> str | None:
-    """Return the first word that is neither an option nor the value of one in ``value_options``."""
+def _before(arguments: tuple[str, ...], first: tuple[str, ...]) -> tuple[str, ...]:
+    return arguments[: arguments.index(first[0])] if first else arguments
+
+
+def plain_arguments(arguments: Sequence[str], value_options: frozenset[str]) -> tuple[str, ...]:
+    """Return the words that are neither options nor the value of one in ``value_options``."""
+    found: list[str] = []
     skip = False
     for argument in arguments:
         if skip:
@@ -138,16 +154,16 @@ def first_argument(arguments: Sequence[str], value_options: frozenset[str]) -> s
         elif argument.startswith(("-", "+")):
             skip = argument in value_options
         else:
-            return argument
-    return None
+            found.append(argument)
+    return tuple(found)
 
 
 class Summary(msgspec.Struct, frozen=True):
     """What a runner's closing lines state. ``None`` means that the runner does not print that number.
 
-    ``last_line`` is the index of the last line that belongs to the summary. ``broken`` counts what failed outside
-    tests (a file that did not load). ``sound`` is false where the statement contradicts itself, ``whole`` where a
-    part of it is visibly missing. ``says_ok`` is the runner's own word, where it has one.
+    ``last_line`` is where the last line that belongs to the summary begins (``Text``). ``broken`` counts what failed
+    outside tests (a file that did not load). ``sound`` is false where the statement contradicts itself, ``whole``
+    where a part of it is visibly missing. ``says_ok`` is the runner's own word, where it has one.
     """
 
     last_line: int
@@ -155,6 +171,7 @@ class Summary(msgspec.Struct, frozen=True):
     failed: int | None = None
     errors: int | None = None
     skipped: int | None = None
+    warnings: int | None = None
     total: int | None = None
     packages_ok: int | None = None
     packages_failed: int | None = None
@@ -167,41 +184,44 @@ class Summary(msgspec.Struct, frozen=True):
 
     def counts(self) -> tuple[object, ...]:
         """Return what must be equal for two summaries to state the same."""
-        numbers = (self.passed, self.failed, self.errors, self.skipped, self.total, self.broken)
+        numbers = (
+            self.passed,
+            self.failed,
+            self.errors,
+            self.skipped,
+            self.warnings,
+            self.total,
+            self.broken,
+        )
         return (*numbers, self.packages_ok, self.packages_failed, self.label, self.says_ok, self.sound)
 
 
 class Recogniser(msgspec.Struct, frozen=True):
     """One reviewed runner.
 
-    ``read`` returns every summary found in the lines, in order; a runner that prints one per part (``sums``) adds
-    them up itself and returns at most one, which needs the whole output. ``exit_codes`` gives codes a meaning
-    without a summary, and ``interrupted`` are codes with which a clean summary is of an unfinished run. For an
-    exit code that is in neither, 0 is success and everything else is failure.
+    ``marks`` are texts of which every line that ``read`` looks for first holds one: a text without them states nothing
+    here. ``starts`` are the first two characters, after blanks, of the line that decides (``0`` for any digit), empty
+    where it may begin with anything: a script's output is read by those recognisers only whose start occurs. ``read``
+    returns every summary found, in order; a runner that prints one per part (``sums``) adds them up
+    itself and returns at most one, which needs the whole output. A summary that other tools could print as well is read
+    ``only_direct``, where the command names the runner. ``silent`` runners print nothing when all is well.
+    ``exit_codes`` gives codes a meaning without a summary, ``interrupted`` are codes with which a clean summary is of
+    an unfinished run, and ``counts_failures`` says that the code is the number of failures. For an exit code that is
+    in none of them, 0 is success and everything else is failure.
     """
 
     runner: str
     form: CommandForm
-    read: Callable[[Sequence[str]], tuple[Summary, ...]]
+    marks: tuple[str, ...]
+    read: Callable[[Text], tuple[Summary, ...]]
+    starts: frozenset[str] = frozenset()
     kind: Kind = Kind.TEST_RUN
     sums: bool = False
+    only_direct: bool = False
+    silent: bool = False
     exit_codes: Mapping[int, Outcome] = msgspec.field(default_factory=dict)
     interrupted: frozenset[int] = frozenset()
-
-
-def summary_lines(text: str) -> list[str]:
-    """Return the lines of ``text`` without colour codes, carriage returns and trailing blanks.
-
-    Lines are split at ``0x0A`` only. A line that is too long to be a summary is emptied, so that indexes stay.
-    """
-    lines = text.split("\n")
-    if len(text) > MAX_LINE_CHARS and max(map(len, lines)) > MAX_LINE_CHARS:
-        text = "\n".join("" if len(raw) > MAX_LINE_CHARS else raw for raw in lines)
-        lines = text.split("\n")
-    if "\x1b" in text:  # once over the whole: a colour code holds no newline
-        text = _ANSI.sub("", text)
-        lines = text.split("\n")
-    return [line.rstrip(" \t\r") for line in lines]
+    counts_failures: bool = False
 
 
 def milliseconds(seconds: str) -> int:

@@ -48,6 +48,25 @@ CANONICAL_TERMS: tuple[str, ...] = (
     # tool class and label
     "shell",
     LABEL_TERM,
+    # later kinds and runners, in the order in which they came
+    "check",
+    "nextest",
+    "mocha",
+    "node",
+    "bun",
+    "tap",
+    "surefire",
+    "gradle",
+    "ctest",
+    "rspec",
+    "phpunit",
+    "dotnet",
+    "tsc",
+    "mypy",
+    "ruff",
+    "eslint",
+    "cargo-build",
+    "go-build",
 )
 """Every term an event can have, in bit order."""
 
@@ -79,6 +98,25 @@ _WORDS: Mapping[str, str] = {
     "conflict": "conflict conflicting konflikt widerspruch",
     "shell": "shell command befehl kommando exec bash",
     LABEL_TERM: "label suite-label bezeichnung",
+    "check": "check checks checked lint linter typecheck type-check build compile verdict kontrolle typprüfung"
+    " übersetzung bau statisch",
+    "nextest": "nextest cargo-nextest",
+    "mocha": "mocha",
+    "node": "node node:test nodejs node-test",
+    "bun": "bun bun-test",
+    "tap": "tap tape bats prove",
+    "surefire": "surefire failsafe maven mvn junit",
+    "gradle": "gradle gradlew",
+    "ctest": "ctest cmake",
+    "rspec": "rspec",
+    "phpunit": "phpunit",
+    "dotnet": "dotnet vstest",
+    "tsc": "tsc typescript",
+    "mypy": "mypy",
+    "ruff": "ruff",
+    "eslint": "eslint",
+    "cargo-build": "cargo-build cargo-check clippy",
+    "go-build": "go-build go-vet vet",
 }
 
 

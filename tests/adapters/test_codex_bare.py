@@ -45,7 +45,7 @@ def test_a_run_is_read_without_times_and_without_turns() -> None:
     ]
     assert all(record.at_ms is None for record in records if isinstance(record, ToolResult | HumanStatement))
     assert reader.tallies.prompts == 1
-    assert reader.tallies.records["<bare metadata>"] == 1
+    assert reader.tallies.records["bare-metadata"] == 1
     assert reader.tallies.records["record_type=state"] > 0
     assert reader.self_check().verdict is Verdict.UNDERSTOOD
     assert CODEX.read_header(bare_rollout().to_bytes()).history_mode == BARE
@@ -92,7 +92,7 @@ def test_a_later_line_of_metadata_is_counted_and_changes_nothing() -> None:
     """The first line alone says whose file it is."""
     data = lines_of(METADATA, {**METADATA, "id": "another"}, user("hello"))
     _, reader = read(CODEX, data)
-    assert reader.tallies.records["<bare metadata>"] == 2
+    assert reader.tallies.records["bare-metadata"] == 2
     assert CODEX.read_header(data).session_id == METADATA["id"]
 
 

@@ -179,17 +179,27 @@ def test_a_background_command_that_ended_in_its_turn_has_the_reports_code() -> N
     [
         "cat old.log",
         "echo '12 passed in 0.1s'",
-        "pytest -q | tail -1",
         "pytest --version",
         "ls; pytest",
         "git show",
     ],
 )
 def test_a_summary_in_another_commands_output_is_no_result(mode: str, command: str) -> None:
-    """What only prints a summary, or hides whose exit code it is, gives no tool result at all."""
+    """What only prints a summary gives no tool result at all."""
     rollout = started(mode)
     rollout.command(command, pytest_output(12), 0)
     assert not results(rollout)
+
+
+@MODES
+def test_a_pipe_hides_whose_code_it_is(mode: str) -> None:
+    """The runner certainly ran, and its numbers are shown; that they passed is not proved."""
+    rollout = started(mode)
+    rollout.command("pytest -q | tail -1", pytest_output(12), 0)
+    (result,) = results(rollout)
+    found = decide_objective(result)
+    assert found is not None
+    assert (found.passed, found.outcome) == (12, Outcome.UNKNOWN)
 
 
 def test_in_code_mode_only_the_report_of_a_command_proves_its_run() -> None:
@@ -224,6 +234,17 @@ def test_what_a_script_ran_besides_tests_is_only_counted() -> None:
     records, reader = read(CODEX, rollout.to_bytes())
     assert not [record for record in records if isinstance(record, ToolResult)]
     assert reader.tallies.executions == Outcomes(success=2, failure=2)
+
+
+@pytest.mark.parametrize(
+    "command", ["cd a\npytest -q", "cd a &&\tpytest -q", "A='\u00e9' pytest -q", "true && pytest"]
+)
+def test_a_reviewed_command_of_a_script_is_found_behind_any_escape(command: str) -> None:
+    """The words of a command are looked for in its JSON form: an escape in front of one must not hide it."""
+    rollout = started(PAGINATED)
+    rollout.report("exec-1", command, pytest_output(4), 0)
+    (result,) = results(rollout)
+    assert result.command == command
 
 
 RUNNING = "Chunk ID: a1\nWall time: 1.0 seconds\nProcess running with session ID {}\nOutput:\n"

@@ -43,11 +43,6 @@ KINDS = {
     "partial record, retried on the next line": DefectKind.NOT_JSON,
 }
 
-LATER = {
-    "c21_masked_exit_codes.jsonl": {"call_AbAbAbAbDamaged00000007", "call_AbAbAbAbDamaged00000011"},
-}
-"""Files whose results need the parser of shell lists, which comes later, and the calls proved meanwhile."""
-
 
 def verdict_of(found: Objective) -> str:
     """Return the word of ``expected.jsonl`` for a result."""
@@ -111,8 +106,6 @@ def test_a_damaged_file_proves_no_more_runs_than_expected(row: dict, data: bytes
         if isinstance(r, ToolResult) and (o := decide_objective(r)) is not None
     ]
     expected = row["runners"]
-    if row["file"] in LATER:
-        expected = [entry for entry in expected if entry[0] in LATER[row["file"]]]
     assert found == expected
 
 

@@ -12,10 +12,10 @@ from adapters.codex.calls import MAX_CALL_LINES
 from adapters.codex.envelope import envelope_of, envelopes_of
 from adapters.codex.ledger import MAX_OPEN, MAX_RECENT
 from adapters.codex.origin import Origin, uuid7_ms
-from adapters.codex.reviewed import ReviewedCommands
 from adapters.errors import DefectKind, TranscriptSyntaxError
 from adapters.lines import Block, Line, LineSplitter
 from adapters.objective import invocation_of
+from adapters.objective.reviewed import ReviewedCommands
 from adapters.record import Defect, HumanStatement, ToolResult, Unknown
 from tests.adapters.contract import read, read_by_line
 from tests.simulators.hosts import (

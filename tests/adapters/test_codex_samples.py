@@ -8,7 +8,7 @@ import pytest
 
 from adapters.base import Verdict
 from adapters.errors import AdapterError
-from adapters.objective import decide_objective
+from adapters.objective import Kind, decide_objective
 from adapters.objective.runners import BY_RUNNER
 from adapters.record import ToolResult
 from adapters.registry import ADAPTERS
@@ -33,6 +33,9 @@ REFUSED = {
     "sc020_0.146.0.jsonl": "unknown-history-mode",
 }
 """Two fixtures without a header; an inventory whose values were replaced, its mode included."""
+
+NAMES = {"<bare metadata>": "bare-metadata"}
+"""Names of the truth that are written otherwise here: a stored name has no space."""
 
 PARTLY = {"sc015_0.50.0.jsonl", "sc016_0.52.0.jsonl", "sc017_0.106.0.jsonl"}
 """Public fixtures written by hand, with types that no Codex writes."""
@@ -67,7 +70,7 @@ def test_counts_agree_with_the_truth(row: dict, data: bytes) -> None:
     """Records by type, calls by tool, results by outcome, orphans: equal to what was counted independently."""
     _, reader = read(CODEX, data)
     tallies = reader.tallies
-    assert tallies.records == row["records"]
+    assert tallies.records == {NAMES.get(name, name): count for name, count in row["records"].items()}
     assert tallies.tool_calls == row["tool_calls"]
     assert tallies.failure_codes == row["failure_codes"]
     assert tallies.evidence == row["evidence_events"]
@@ -86,7 +89,9 @@ def test_runner_results_agree_with_the_truth(row: dict, data: bytes) -> None:
     found = {
         record.lines[-1].offset: objective
         for record in records
-        if isinstance(record, ToolResult) and (objective := decide_objective(record)) is not None
+        if isinstance(record, ToolResult)
+        and (objective := decide_objective(record)) is not None
+        and objective.kind is not Kind.CHECK  # the truth lists test runs only
     }
     truth = {entry["offset"]: entry for entry in row["runner_results"]}
     wanted = {

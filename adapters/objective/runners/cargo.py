@@ -5,9 +5,8 @@ and printed no result (it aborted) leaves the sum partial. Source: ``library/tes
 rust-lang/rust.
 """
 
-from collections.abc import Sequence
-
 from adapters.objective.recogniser import CommandForm, LazyPattern, Recogniser, Summary, milliseconds
+from adapters.objective.text import Text
 
 _RUNNING = LazyPattern(r"running [0-9]{1,9} tests?")
 _RESULT = LazyPattern(
@@ -15,20 +14,20 @@ _RESULT = LazyPattern(
     r" (?P<ignored>[0-9]{1,9}) ignored; (?P<measured>[0-9]{1,9}) measured; [0-9]{1,9} filtered out"
     r"(?:; finished in (?P<seconds>[0-9]{1,9}\.[0-9]{1,6})s)?"
 )
+_MARKS = ("test result: ",)
 _COUNTS = ("passed", "failed", "ignored", "measured")
 
 
-def read(lines: Sequence[str]) -> tuple[Summary, ...]:
+def read(text: Text) -> tuple[Summary, ...]:
     """Return the sum over all targets, or nothing where no target reported."""
-    running, results, last = 0, [], 0
-    for index, line in enumerate(lines):
-        if line.startswith("running ") and _RUNNING.fullmatch(line):
-            running += 1
-        elif line.startswith("test result: ") and (found := _RESULT.fullmatch(line)):
+    results, last = [], 0
+    for at, line in text.marked(*_MARKS):
+        if found := _RESULT.fullmatch(line):
             results.append(found)
-            last = index
+            last = at
     if not results:
         return ()
+    running = sum(_RUNNING.fullmatch(line) is not None for _, line in text.marked("running "))
     sums = {name: sum(int(found[name]) for found in results) for name in _COUNTS}
     seconds = [found["seconds"] for found in results]
     return (
@@ -41,7 +40,8 @@ def read(lines: Sequence[str]) -> tuple[Summary, ...]:
             duration_ms=None if None in seconds else sum(map(milliseconds, seconds)),
             says_ok=all(found["word"] == "ok" for found in results),
             sound=all((found["word"] == "ok") == (int(found["failed"]) == 0) for found in results),
-            whole=running == len(results),
+            # Behind a filter no target is announced; where some are, each must have reported.
+            whole=running in {0, len(results)},
         ),
     )
 
@@ -54,6 +54,8 @@ RECOGNISER = Recogniser(
         value_options=frozenset({"--config", "-C", "-Z", "--color"}),
         never=frozenset({"--no-run", "--help", "-h", "--version", "-V", "--list", "--build-plan"}),
     ),
+    marks=_MARKS,
+    starts=frozenset({"te"}),
     read=read,
     sums=True,
 )

@@ -7,9 +7,9 @@ not build is an error. ``[no test files]`` is neither ok nor failed. Source: ``c
 """
 
 import re
-from collections.abc import Sequence
 
 from adapters.objective.recogniser import CommandForm, LazyPattern, Recogniser, Summary, milliseconds
+from adapters.objective.text import Text
 
 _OK = LazyPattern(
     r"ok  ?\t(?P<package>[^\s]{1,400})\t(?:(?P<seconds>[0-9]{1,9}\.[0-9]{1,6})s|\(cached\))(?:[ \t].{0,200})?"
@@ -21,26 +21,28 @@ _FAIL = LazyPattern(
 _TEST = LazyPattern(r"--- (?P<word>PASS|FAIL|SKIP): [^\s]{1,400} \([0-9]{1,9}\.[0-9]{1,6}s\)")
 _NOTHING = "[no tests to run]"
 _RUN = LazyPattern(r"=== RUN {1,3}[^\s]{1,400}")
-_BEGINNINGS = frozenset({"ok", "FA", "--", "=="})
-"""The first two characters of every line that is read: most lines are others, and are not tried on any pattern."""
+_MARKS = ("\t",)
+"""A tab stands after the word: one character is found many times faster than several."""
+_DETAILS = ("--- ", "=== RUN")
 
 
-def read(lines: Sequence[str]) -> tuple[Summary, ...]:
+def read(text: Text) -> tuple[Summary, ...]:
     """Return the sum over all packages, or nothing where no package reported."""
     packages: list[re.Match[str]] = []
     tests = {"PASS": 0, "FAIL": 0, "SKIP": 0}
     verbose, last = False, 0
-    for index, line in enumerate(lines):
-        if line[:2] not in _BEGINNINGS:
-            continue
+    for at, line in text.marked(*_MARKS):
         if found := _OK.fullmatch(line) or _FAIL.fullmatch(line):
             packages.append(found)
-            last = index
-        elif line.startswith("--- ") and (test := _TEST.fullmatch(line)):
+            last = at
+    if not packages:
+        return ()
+    for _, line in text.marked(*_DETAILS):
+        if test := _TEST.fullmatch(line):
             tests[test["word"]] += 1
-        elif _RUN.fullmatch(line):
+        elif not verbose and _RUN.fullmatch(line):
             verbose = True
-    return (_summary(packages, tests, last, verbose=verbose),) if packages else ()
+    return (_summary(packages, tests, last, verbose=verbose),)
 
 
 def _summary(packages: list[re.Match[str]], tests: dict[str, int], last: int, *, verbose: bool) -> Summary:
@@ -48,8 +50,8 @@ def _summary(packages: list[re.Match[str]], tests: dict[str, int], last: int, *,
     broken = sum(found["broken"] is not None for found in failing)
     seconds = [found["seconds"] for found in packages if found["seconds"] is not None]
     names = [found["package"] for found in packages]
-    # Without a named failure a failing package says only that something in it failed.
-    unnamed = bool(len(failing) > broken and not tests["FAIL"])
+    # Without a named failure a failing package says only that something in it failed, or was not even run.
+    unnamed = bool(failing) and not tests["FAIL"]
     # "ok … [no tests to run]" states a number: none.
     counted = verbose or all(_NOTHING in found.group() for found in packages)
     return Summary(
@@ -79,6 +81,8 @@ RECOGNISER = Recogniser(
             {"-list", "--list", "-c", "--c", "-n", "--n", "-h", "--help", "-help", "-json", "--json"}
         ),
     ),
+    marks=_MARKS,
+    starts=frozenset({"ok", "FA"}),
     read=read,
     sums=True,
 )

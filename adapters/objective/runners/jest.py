@@ -4,9 +4,10 @@ A todo is neither passed nor failed. A suite that fails without a failed test di
 categories that are zero, so an absent one is zero. Source: ``packages/jest-reporters/src/getSummary.ts``.
 """
 
-from collections.abc import Sequence
+from itertools import islice
 
 from adapters.objective.recogniser import CommandForm, LazyPattern, Recogniser, Summary, milliseconds
+from adapters.objective.text import Text
 
 _COUNT = r"[0-9]{1,9} [a-z]{1,20}"
 _SUITES = LazyPattern(
@@ -15,21 +16,29 @@ _SUITES = LazyPattern(
 _TESTS = LazyPattern(rf"Tests: {{1,20}}(?P<counts>{_COUNT}(?:, {_COUNT}){{0,7}})")
 _TIME = LazyPattern(r"Time: {1,20}(?P<seconds>[0-9]{1,9}(?:\.[0-9]{1,6})?) (?P<unit>s|ms|m)\b.{0,80}")
 _CATEGORIES = frozenset({"failed", "skipped", "pending", "todo", "passed", "total"})
+_MARKS = ("Tests: ",)
 _TIME_WITHIN = 4
 """``Snapshots:`` and its details may stand between ``Tests:`` and ``Time:``."""
 
 
-def read(lines: Sequence[str]) -> tuple[Summary, ...]:
-    """Return each block's statement; a ``Tests:`` line without ``Test Suites:`` above is none."""
+def read(text: Text) -> tuple[Summary, ...]:
+    """Return each block's statement; a ``Tests:`` line without ``Test Suites:`` next to it is none."""
     summaries = []
-    for index in range(1, len(lines)):
-        tests = _TESTS.fullmatch(lines[index]) if lines[index].startswith("Tests: ") else None
-        suites = _SUITES.fullmatch(lines[index - 1]) if tests is not None else None
+    for at, line in text.marked(*_MARKS):
+        tests = _TESTS.fullmatch(line)
+        suites = _suites(text, at) if tests is not None else None
         if tests is not None and suites is not None:
-            summaries.append(
-                _summary(lines, index, _counts(suites["counts"].removesuffix(", ")), _counts(tests["counts"]))
-            )
+            summaries.append(_summary(text, at, suites, _counts(tests["counts"])))
     return tuple(summaries)
+
+
+def _suites(text: Text, at: int) -> dict[str, int] | None:
+    """Return the counts of ``Test Suites:``, which is printed above; a host's merging of streams can swap the two."""
+    for near in (text.above(at), text.below(at)):
+        _, line = next(near, (0, ""))
+        if found := _SUITES.fullmatch(line):
+            return _counts(found["counts"].removesuffix(", "))
+    return None
 
 
 def _counts(text: str) -> dict[str, int]:
@@ -37,11 +46,11 @@ def _counts(text: str) -> dict[str, int]:
     return {word: int(number) for number, _, word in parts}
 
 
-def _summary(lines: Sequence[str], index: int, suites: dict[str, int], tests: dict[str, int]) -> Summary:
-    last, duration = index, None
-    for at in range(index + 1, min(len(lines), index + 1 + _TIME_WITHIN)):
-        if found := _TIME.fullmatch(lines[at]):
-            last = at
+def _summary(text: Text, at: int, suites: dict[str, int], tests: dict[str, int]) -> Summary:
+    last, duration = at, None
+    for place, line in islice(text.below(at), _TIME_WITHIN):
+        if found := _TIME.fullmatch(line):
+            last = place
             duration = milliseconds(found["seconds"]) if found["unit"] == "s" else None
             break
     passed, failed = tests.get("passed", 0), tests.get("failed", 0)
@@ -67,8 +76,10 @@ RECOGNISER = Recogniser(
     form=CommandForm(
         programs=frozenset({"jest", "jest.js"}),
         never=frozenset(
-            {"--listTests", "--showConfig", "--version", "-v", "--help", "-h", "--init", "--clearCache"}
+            "--listTests --showConfig --version -v --help -h --init --clearCache --watch --watchAll".split()
         ),
     ),
+    marks=_MARKS,
+    starts=frozenset({"Te"}),
     read=read,
 )

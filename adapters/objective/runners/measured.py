@@ -5,29 +5,26 @@ The reference prints no number of failures, so ``failed`` stays absent.
 """
 
 import re
-from collections.abc import Sequence
 
 from adapters.objective.recogniser import CommandForm, Kind, LazyPattern, Recogniser, Summary
+from adapters.objective.text import Text
 
 _LINE = LazyPattern(
     r"Measured Suite (?P<number>[0-9]{1,6}); result: (?P<word>PASS|FAIL)"
     r" (?P<passed>[0-9]{1,9})/(?P<total>[0-9]{1,9})\."
 )
+_MARKS = ("Measured Suite ",)
 
 
-def read(lines: Sequence[str]) -> tuple[Summary, ...]:
+def read(text: Text) -> tuple[Summary, ...]:
     """Return each line's statement."""
-    return tuple(
-        _summary(index, found)
-        for index, line in enumerate(lines)
-        if line.startswith("Measured Suite ") and (found := _LINE.fullmatch(line))
-    )
+    return tuple(_summary(at, found) for at, line in text.marked(*_MARKS) if (found := _LINE.fullmatch(line)))
 
 
-def _summary(index: int, found: re.Match[str]) -> Summary:
+def _summary(at: int, found: re.Match[str]) -> Summary:
     passed, total, says_ok = int(found["passed"]), int(found["total"]), found["word"] == "PASS"
     return Summary(
-        last_line=index,
+        last_line=at,
         passed=passed,
         total=total,
         label=f"suite-{int(found['number'])}",
@@ -39,6 +36,7 @@ def _summary(index: int, found: re.Match[str]) -> Summary:
 RECOGNISER = Recogniser(
     runner="measured-suite",
     form=CommandForm(name_parts=("measure", "suite"), never=frozenset({"--help", "-h", "--version"})),
+    marks=_MARKS,
     read=read,
     kind=Kind.MEASUREMENT,
 )

@@ -7,27 +7,28 @@ Source: ``_pytest/terminal.py`` (``build_summary_stats_line``), exit codes of ``
 """
 
 import re
-from collections.abc import Sequence
 
 from adapters.objective.recogniser import CommandForm, LazyPattern, Outcome, Recogniser, Summary, milliseconds
+from adapters.objective.text import Text
 
 _COUNT = r"[0-9]{1,9} [a-z][a-z ]{0,30}"
 _LINE = LazyPattern(
     rf"(?:={{1,200}} )?(?P<counts>no tests ran|{_COUNT}(?:, {_COUNT}){{0,15}})"
     r" in (?P<seconds>[0-9]{1,9}(?:\.[0-9]{1,6})?)(?:s| seconds)(?: \([0-9:, a-z]{1,30}\))?(?: ={1,200})?"
 )
+_MARKS = (" in ",)
 _OUTCOMES = frozenset({"failed", "passed", "skipped", "xfailed", "xpassed", "error", "errors"})
 _SUBTESTS = frozenset({"subtests passed", "subtests failed", "subtests skipped"})
 _REMARKS = frozenset({"deselected", "warning", "warnings", "rerun", "reruns"})
 
 
-def read(lines: Sequence[str]) -> tuple[Summary, ...]:
+def read(text: Text) -> tuple[Summary, ...]:
     """Return each summary line's statement."""
-    found = [_summary(index, _LINE.fullmatch(line)) for index, line in enumerate(lines) if " in " in line]
+    found = [_summary(at, _LINE.fullmatch(line)) for at, line in text.marked(*_MARKS)]
     return tuple(summary for summary in found if summary is not None)
 
 
-def _summary(index: int, found: re.Match[str] | None) -> Summary | None:
+def _summary(at: int, found: re.Match[str] | None) -> Summary | None:
     if found is None:
         return None
     counts: dict[str, int] = {}
@@ -44,7 +45,7 @@ def _summary(index: int, found: re.Match[str] | None) -> Summary | None:
     errors = counts.get("error", 0) + counts.get("errors", 0)
     passed, skipped = counts.get("passed", 0), counts.get("skipped", 0)
     return Summary(
-        last_line=index,
+        last_line=at,
         passed=passed,
         failed=failed,
         errors=errors,
@@ -64,10 +65,12 @@ RECOGNISER = Recogniser(
         modules=frozenset({"pytest", "py.test"}),
         never=frozenset(
             "--version -V --help -h --collect-only --collectonly --co --fixtures --funcargs --fixtures-per-test"
-            " --markers --setup-plan --setup-only --cache-show".split()
+            " --markers --setup-plan --setup-only --cache-show -f --looponfail".split()
         ),
         options_variable="PYTEST_ADDOPTS",
     ),
+    marks=_MARKS,
+    starts=frozenset({"==", "no", "0"}),
     read=read,
     exit_codes={3: Outcome.ERROR, 4: Outcome.ERROR, 5: Outcome.SKIPPED},
     interrupted=frozenset({2}),

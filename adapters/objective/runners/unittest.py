@@ -6,9 +6,10 @@ once), and stays absent. An unexpected success is a failure. Source: ``unittest/
 """
 
 import re
-from collections.abc import Sequence
+from itertools import islice
 
 from adapters.objective.recogniser import CommandForm, LazyPattern, Outcome, Recogniser, Summary, milliseconds
+from adapters.objective.text import Text
 
 _RAN = LazyPattern(r"Ran (?P<total>[0-9]{1,9}) tests? in (?P<seconds>[0-9]{1,9}\.[0-9]{1,6})s")
 _VERDICT = LazyPattern(
@@ -17,27 +18,24 @@ _VERDICT = LazyPattern(
 _COUNT = LazyPattern(r"(?P<name>[a-z ]{1,40})=(?P<number>[0-9]{1,9})")
 _NAMES = frozenset({"failures", "errors", "skipped", "expected failures", "unexpected successes"})
 _BLANKS = 2
+_MARKS = ("Ran ",)
 
 
-def read(lines: Sequence[str]) -> tuple[Summary, ...]:
+def read(text: Text) -> tuple[Summary, ...]:
     """Return each ``Ran`` line's statement, with the verdict below it."""
     return tuple(
-        _summary(lines, index, found)
-        for index, line in enumerate(lines)
-        if line.startswith("Ran ") and (found := _RAN.fullmatch(line))
+        _summary(text, at, found) for at, line in text.marked(*_MARKS) if (found := _RAN.fullmatch(line))
     )
 
 
-def _summary(lines: Sequence[str], index: int, ran: re.Match[str]) -> Summary:
+def _summary(text: Text, at: int, ran: re.Match[str]) -> Summary:
     total, duration = int(ran["total"]), milliseconds(ran["seconds"])
-    below = next(
-        (at for at in range(index + 1, min(len(lines), index + 2 + _BLANKS)) if lines[at]),
-        None,
-    )
-    verdict = _VERDICT.fullmatch(lines[below]) if below is not None else None
+    near = islice(text.below(at), _BLANKS + 1)
+    below, line = next(((place, line) for place, line in near if line), (at, ""))
+    verdict = _VERDICT.fullmatch(line)
     counts = _counts(verdict["counts"]) if verdict is not None else None
-    if below is None or verdict is None or counts is None:
-        return Summary(last_line=index, total=total, duration_ms=duration, whole=False)
+    if verdict is None or counts is None:
+        return Summary(last_line=at, total=total, duration_ms=duration, whole=False)
     failed = counts["failures"] + counts["unexpected successes"]
     says_ok = verdict["word"] != "FAILED"
     return Summary(
@@ -68,6 +66,8 @@ def _counts(text: str | None) -> dict[str, int] | None:
 RECOGNISER = Recogniser(
     runner="unittest",
     form=CommandForm(modules=frozenset({"unittest"}), never=frozenset({"-h", "--help"})),
+    marks=_MARKS,
+    starts=frozenset({"Ra"}),
     read=read,
     exit_codes={5: Outcome.SKIPPED},
 )

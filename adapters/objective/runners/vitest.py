@@ -7,9 +7,10 @@ Source: ``packages/vitest/src/node/reporters/base.ts`` (``reportTestSummary``).
 """
 
 import re
-from collections.abc import Sequence
+from itertools import islice
 
 from adapters.objective.recogniser import CommandForm, LazyPattern, Recogniser, Summary, milliseconds
+from adapters.objective.text import Text
 
 _COUNT = r"[0-9]{1,9} [a-z]{1,20}(?: [a-z]{1,20})?"
 _COUNTS = rf"(?P<counts>no tests|{_COUNT}(?: \| {_COUNT}){{0,7}}(?: \((?P<total>[0-9]{{1,9}})\))?)"
@@ -20,18 +21,19 @@ _DURATION = LazyPattern(
     r" {0,12}Duration  (?P<seconds>[0-9]{1,9}(?:\.[0-9]{1,6})?)(?P<unit>ms|s|m)\b.{0,400}"
 )
 _CATEGORIES = frozenset({"failed", "passed", "skipped", "todo", "expected fail"})
+_MARKS = ("Tests  ",)
 _BLOCK = 6
 """``Type Errors``, ``Errors`` and ``Start at`` may stand between ``Tests`` and ``Duration``."""
 
 
-def read(lines: Sequence[str]) -> tuple[Summary, ...]:
+def read(text: Text) -> tuple[Summary, ...]:
     """Return each block's statement; a ``Tests`` line without ``Test Files`` above is none."""
     summaries = []
-    for index in range(1, len(lines)):
-        tests = _TESTS.fullmatch(lines[index]) if "Tests  " in lines[index] else None
-        files = _FILES.fullmatch(lines[index - 1]) if tests is not None else None
+    for at, line in text.marked(*_MARKS):
+        tests = _TESTS.fullmatch(line)
+        files = _FILES.fullmatch(next(text.above(at), (0, ""))[1]) if tests is not None else None
         if tests is not None and files is not None:
-            summaries.append(_summary(lines, index, files, tests))
+            summaries.append(_summary(text, at, files, tests))
     return tuple(summaries)
 
 
@@ -42,15 +44,15 @@ def _counts(found: re.Match[str]) -> dict[str, int]:
     return {word: int(number) for number, _, word in (part.partition(" ") for part in text.split(" | "))}
 
 
-def _summary(lines: Sequence[str], index: int, files: re.Match[str], tests: re.Match[str]) -> Summary:
-    last, duration, errors = index, None, 0
-    for at in range(index + 1, min(len(lines), index + 1 + _BLOCK)):
-        if stated := _ERRORS.fullmatch(lines[at]):
+def _summary(text: Text, at: int, files: re.Match[str], tests: re.Match[str]) -> Summary:
+    last, duration, errors = at, None, 0
+    for place, line in islice(text.below(at), _BLOCK):
+        if stated := _ERRORS.fullmatch(line):
             errors = int(stated["errors"])
-            last = at
-        elif found := _DURATION.fullmatch(lines[at]):
+            last = place
+        elif found := _DURATION.fullmatch(line):
             duration = _duration_ms(found)
-            last = at
+            last = place
             break
     counts, total = _counts(tests), int(tests["total"] or 0)
     passed = counts.get("passed", 0) + counts.get("expected fail", 0)
@@ -85,8 +87,10 @@ RECOGNISER = Recogniser(
     runner="vitest",
     form=CommandForm(
         programs=frozenset({"vitest", "vitest.mjs"}),
-        never=frozenset({"--version", "-v", "--help", "-h", "--clearCache"}),
-        never_first=frozenset({"list", "bench", "init"}),
+        never=frozenset("--version -v --help -h --clearCache --watch -w --ui".split()),
+        never_first=frozenset({"list", "bench", "init", "watch", "dev"}),
     ),
+    marks=_MARKS,
+    starts=frozenset({"Te"}),
     read=read,
 )

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adapters.objective import Flag, Objective, Outcome, decide_objective
-from adapters.objective.recogniser import MAX_LINE_CHARS, summary_lines
+from adapters.objective import Flag, Kind, Objective, Outcome, decide_objective
 from adapters.objective.runners import RECOGNISERS
+from adapters.objective.text import Text
 from adapters.record import OutputText, ToolResult
 
 MakeResult = Callable[..., ToolResult]
@@ -116,8 +116,6 @@ SPOOFS = [
     "tail -f pytest.log",
     "cat suite.log",
     "head -5 measure.txt",
-    "pytest -q | tee log",
-    "pytest -q || true",
     "pytest --version",
     "cat old.log && pytest -qq",
 ]
@@ -197,11 +195,11 @@ def test_the_order_of_unrelated_lines_before_the_summary_changes_nothing(
 )
 def test_adversarial_lines_are_read_in_bounded_steps(make_result: MakeResult, line: str) -> None:
     """Every pattern is bounded: a thousand hostile lines are read by every recogniser and state nothing."""
-    lines = summary_lines("\n".join([line] * 1_000))
-    assert all(len(found) <= MAX_LINE_CHARS for found in lines)
+    text = Text("\n".join([line] * 1_000))
     for recogniser in RECOGNISERS:
-        for summary in recogniser.read(lines):
+        for summary in recogniser.read(text):
             assert not summary.passed
+            assert not summary.errors
     assert decide_objective(make_result("npm test", line, 0)) is None
 
 
@@ -258,6 +256,7 @@ def test_the_vitest_runs_of_real_sessions_agree_with_their_truth(
         (offset, objective.binding, objective.outcome, *(getattr(objective, field) for field in fields))
         for offset, _, command, output, code in shell_calls(shared / "samples/codex" / name)
         if (objective := decide_objective(make_result(command, output, code)))
+        and objective.kind is not Kind.CHECK  # the truth lists test runs only
     ]
     assert expected
     assert found == expected
@@ -276,15 +275,27 @@ def test_the_spoofs_of_the_damaged_corpus_give_nothing(
     ] == [None] * len(calls)
 
 
-@pytest.mark.requirement("X3")
+VERDICTS = {"pass": "pass", "fail": "fail"}
+
+
+def verdict(found: Objective) -> str:
+    """Return the word of ``expected.jsonl`` for a result."""
+    if {Flag.CONFLICT, Flag.INCONSISTENT} & set(found.flags):
+        return "conflict"
+    return VERDICTS.get(found.outcome, "shown")
+
+
+@pytest.mark.requirement("X3", "T73")
 def test_a_masked_exit_code_never_becomes_a_success(shared: Path, make_result: MakeResult) -> None:
-    """X3: pipes, lists and groups bind nothing; ``cd`` and ``2>&1`` are; a failure with exit 0 is unknown."""
-    found: dict[str, Objective] = {
-        call_id[-2:]: objective
+    """X3, T73: every call of the damaged file gives its counts and exactly its verdict."""
+    expected = next(
+        entry["runners"]
+        for line in (shared / "damaged/expected.jsonl").read_text(encoding="utf-8").splitlines()
+        if (entry := json.loads(line))["file"] == "c21_masked_exit_codes.jsonl"
+    )
+    found = [
+        [call_id, one.runner, one.passed, one.failed, one.skipped, one.exit_code, verdict(one)]
         for _, call_id, command, output, code in shell_calls(shared / "damaged/c21_masked_exit_codes.jsonl")
-        if (objective := decide_objective(make_result(command, output, code)))
-    }
-    assert {call: (one.outcome, one.passed, one.failed, one.flags) for call, one in found.items()} == {
-        "07": ("fail", 11, 1, ()),
-        "11": ("unknown", 11, 1, (Flag.INCONSISTENT,)),
-    }
+        if (one := decide_objective(make_result(command, output, code)))
+    ]
+    assert found == expected

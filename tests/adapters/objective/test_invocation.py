@@ -27,6 +27,18 @@ DIRECT = {
         "cd sub && pytest -q 2>&1",
         "cd a && source .venv/bin/activate && export A=b && pytest",
         "nice -n 10 pytest",
+        "time pytest",
+        "timeout 60 pytest",
+        "timeout -k 5 1m python -m pytest",
+        "coverage run -m pytest",
+        "python -m coverage run --source=a -m pytest",
+        "coverage run --branch -m pytest && coverage report",
+        "xvfb-run -a pytest",
+        "stdbuf -oL pytest",
+        "! pytest",
+        "pytest | tail -3",
+        "(cd x; pytest)",
+        "if pytest; then echo y; fi",
         "bash -lc 'pytest'",
         "PYTEST_ADDOPTS=-q pytest",
     ],
@@ -38,6 +50,28 @@ DIRECT = {
              "node --experimental-vm-modules node_modules/jest/bin/jest.js", "npm exec -- jest"],
     "vitest": ["vitest", "npx vitest run", "pnpm vitest run src", "pnpm --filter web exec vitest run", "bunx vitest",
                "bun x vitest", "yarn run vitest", "node_modules/.bin/vitest related a.ts"],
+    "nextest": ["cargo nextest run", "cargo nextest r --workspace", "cargo +nightly nextest run -p x"],
+    "mocha": ["npx mocha", "nyc mocha", "c8 --reporter=text mocha test", "cross-env A=b mocha",
+              "node_modules/.bin/mocha -R dot", "npx mocha --watch=false"],
+    "node": ["node --test", "node --test --test-reporter=tap test/", "node --import tsx --test a.ts",
+             "tsx --test a.ts"],
+    "bun": ["bun test", "bun test src/a.test.ts", "CI=1 bun --cwd x test -t name"],
+    "tap": ["npx tape test/*.js", "prove -v t", "bats test", "tap"],
+    "surefire": ["mvn test", "./mvnw -B -pl core clean verify", "mvn -DskipTests=false -o test", "mvn surefire:test"],
+    "gradle": ["./gradlew test", "gradle :core:test --tests 'A.b'", "./gradlew clean check --no-daemon",
+               "gradlew.bat test"],
+    "ctest": ["ctest", "ctest --test-dir build -j 4", "cd build && ctest --output-on-failure"],
+    "rspec": ["rspec", "bundle exec rspec spec/a_spec.rb:3", "bin/rspec", "ruby -S rspec"],
+    "phpunit": ["phpunit", "vendor/bin/phpunit --filter x", "php vendor/bin/phpunit",
+                "php -d memory_limit=-1 vendor/bin/phpunit"],
+    "dotnet": ["dotnet test", "dotnet test --no-build -c Release a.sln"],
+    "tsc": ["tsc", "npx tsc --noEmit", "npx tsc -p tsconfig.json", "pnpm exec vue-tsc --noEmit", "tsc -b"],
+    "mypy": ["mypy .", "python -m mypy --strict a", "uv run mypy", "poetry run mypy src"],
+    "ruff": ["ruff check", "ruff check --fix .", "python -m ruff check", "uv run ruff check ."],
+    "eslint": ["npx eslint .", "yarn eslint --fix src", "eslint --max-warnings 0 ."],
+    "cargo-build": ["cargo build", "cargo check --workspace", "cargo clippy -- -D warnings",
+                    "cargo +nightly b --release"],
+    "go-build": ["go build ./...", "go vet ./...", "CGO_ENABLED=0 go build -o x .", "go -C sub vet ./..."],
     "measured-suite": ["./measure", "python measure.py", "python3 tools/measure_all.py --all", "sh run-suite.sh",
                        "node suite.js", "uv run measure-it"],
 }  # fmt: skip
@@ -62,6 +96,17 @@ SCRIPT = [
     "just test",
     "npm run -s typecheck && npm run -s test",
     "cd web && npm test",
+    "make lint test",
+    "make -j4 clean check",
+    "just lint test",
+    "composer test",
+    "rake spec",
+    "ninja -C build test",
+    "task test",
+    "npm run lint",
+    "npm run build",
+    "make lint",
+    "pnpm -r run typecheck",
 ]
 
 NOTHING = [
@@ -86,11 +131,8 @@ NOTHING = [
     "uv pip install pytest",
     "npm install jest",
     "npm ci",
-    "cargo build --test x",
     "cargo run test",
     "cargo bench",
-    "go build ./test",
-    "go vet ./...",
     # runners that run nothing
     "pytest --version",
     "pytest --help",
@@ -115,11 +157,55 @@ NOTHING = [
     "make --dry-run test",
     "make",
     "make all",
-    "npm run build",
     "npm run print-log",
+    "npm run test:watch",
+    "npm run dev:test",
+    "make all test",
+    "make -n test",
+    "make --unknown test",
+    "vitest --watch",
+    "vitest watch",
+    "vitest --ui",
+    "jest --watchAll",
+    "mocha --watch",
+    "mocha -w",
+    "bun test --watch",
+    "node --test --watch",
+    "node app.js --test",
+    "node --test-reporter=tap app.js",
+    "pytest -f",
+    "tsc --watch",
+    "tsc -w",
+    "tsc --version",
+    "gradle test -t",
+    "gradle test -x test",
+    "gradle tasks",
+    "mvn -DskipTests package",
+    "mvn -Dmaven.test.skip=true verify",
+    "mvn compile",
+    "mvn --version",
+    "ctest -N",
+    "rspec --dry-run",
+    "phpunit --list-tests",
+    "dotnet test --list-tests",
+    "dotnet build",
+    "cargo nextest list",
+    "cargo nextest run --no-run",
+    "mypy --no-error-summary .",
+    "ruff check --exit-zero",
+    "ruff check --statistics",
+    "ruff format .",
+    "ruff",
+    "eslint --init",
+    "go build -n",
+    "go run .",
+    "cargo fmt",
+    "timeout pytest",
+    "timeout soon pytest",
+    "coverage report",
+    "coverage html -m pytest",
     # a summary that could be another command's
     "cat old.log && pytest -qq",
-    "echo x && npm test",
     "source run.sh && pytest",
     "npm run print-log && pytest -qq",
     # unknown wrappers and options
@@ -138,7 +224,6 @@ NOTHING = [
     "pytest-benchmark compare",
     "mypytest",
     "unittest",
-    "bun test",
     "$RUNNER",
 ]
 
@@ -151,7 +236,7 @@ def test_a_command_that_starts_the_runner_is_bound_directly(runner: str, command
     """X3: launchers, paths, interpreters, assignments and ``cd`` are understood."""
     found = invocation_of(command)
     assert found is not None
-    assert (found.runner, found.binding) == (runner, Binding.DIRECT)
+    assert [(run.runner, run.binding) for run in found.runs] == [(runner, Binding.DIRECT)]
 
 
 @pytest.mark.parametrize("command", SCRIPT)
@@ -159,7 +244,7 @@ def test_a_project_script_is_bound_to_the_script_and_names_no_runner(command: st
     """The runner of ``npm test`` or ``make check`` is known only from its summary."""
     found = invocation_of(command)
     assert found is not None
-    assert (found.runner, found.binding) == (None, Binding.SCRIPT)
+    assert (found.runs[-1].runner, found.runs[-1].binding) == (None, Binding.SCRIPT)
 
 
 @pytest.mark.requirement("X3", "T73")
@@ -179,16 +264,46 @@ def test_an_argument_vector_is_accepted() -> None:
 def test_the_normalised_command_forgets_spacing_quoting_assignments_and_folders() -> None:
     """Two runs of the same suite are recognised as such by equal normalised commands."""
     commands = ("pytest  -k 'a'", "cd x && A=1 pytest -k a 2>&1", "bash -lc 'pytest -k a'")
-    assert {found.normalised for command in commands if (found := invocation_of(command))} == {"pytest -k a"}
+    found = [invocation_of(command) for command in commands]
+    assert {run.normalised for one in found if one is not None for run in one.runs} == {"pytest -k a"}
+
+
+def test_a_line_with_several_runs_names_each() -> None:
+    """Which of them is told is decided with the output at hand."""
+    found = invocation_of("ruff check . && mypy src && pytest -q; npm test")
+    assert found is not None
+    assert [(run.runner, run.tests, run.checks) for run in found.runs] == [
+        ("ruff", False, True),
+        ("mypy", False, True),
+        ("pytest", True, False),
+        (None, True, False),
+    ]
+
+
+def test_exported_options_count_as_the_runners_own() -> None:
+    """``export PYTEST_ADDOPTS=--collect-only`` runs nothing, wherever in the line it stands."""
+    for line in (
+        "export PYTEST_ADDOPTS=--co; pytest",
+        "PYTEST_ADDOPTS=--co; pytest",
+        "env PYTEST_ADDOPTS=--co pytest",
+        "PYTEST_ADDOPTS=--co pytest",
+        "PYTEST_ADDOPTS=--co bash -c pytest",
+    ):
+        assert invocation_of(line) is None
+
+
+SIGNS = "&& || ; & | ! ( ) { } if then fi".split()
 
 
 @given(
     st.lists(
-        st.sampled_from([*"uv run npx env python -m pytest npm test -- make -q A=b && cd x @y".split(), ""])
+        st.sampled_from(
+            [*"uv run npx env python -m pytest npm test -- make -q A=b cd x @y".split(), *SIGNS, ""]
+        )
     )
 )
 def test_any_words_give_an_invocation_or_none(words: list[str]) -> None:
     """Nothing is raised, as text and as an argument vector."""
     for command in (" ".join(words), words):
         found = invocation_of(command)
-        assert found is None or found.words
+        assert found is None or all(run.words for run in found.runs)

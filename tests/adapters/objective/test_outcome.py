@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from adapters.objective import Binding, Flag, Kind, Objective, Outcome, decide_objective
-from adapters.objective.outcome import Ending, decide
+from adapters.objective.outcome import Ending, Relation, decide
 from adapters.objective.recogniser import Summary
 from adapters.objective.runners import BY_RUNNER, RECOGNISERS
 from adapters.record import CallStatus, ToolResult
@@ -37,6 +37,19 @@ ENDINGS = [
     (CLEAN, None, {}, "unknown", []),
     (FAILING, None, {}, "unknown", []),
     (CLEAN, None, {"status": CallStatus.COMPLETED}, "unknown", []),
+    # a host's own proof without a number needs its flag and its status
+    (CLEAN, None, {"status": CallStatus.COMPLETED, "error_flag": False}, "pass", []),
+    (FAILING, None, {"status": CallStatus.COMPLETED, "error_flag": False}, "unknown", ["inconsistent"]),
+    (FAILING, None, {"status": CallStatus.FAILED, "error_flag": True}, "fail", []),
+    (BROKEN, None, {"status": CallStatus.FAILED, "error_flag": True}, "error", []),
+    (CLEAN, None, {"status": CallStatus.FAILED, "error_flag": True}, "unknown", ["inconsistent"]),
+    ("no summary", None, {"status": CallStatus.FAILED, "error_flag": True}, "error", []),
+    ("no summary", None, {"status": CallStatus.COMPLETED, "error_flag": False}, "unknown", ["partial"]),
+    (FAILING, None, {"status": CallStatus.FAILED}, "unknown", []),
+    (FAILING, None, {"error_flag": True}, "unknown", []),
+    (CLEAN, None, {"status": CallStatus.FAILED, "error_flag": False}, "unknown", ["conflict"]),
+    (CLEAN, None, {"status": CallStatus.COMPLETED, "error_flag": True}, "unknown", ["conflict"]),
+    (CLEAN, None, {"status": CallStatus.RUNNING, "error_flag": False}, "unknown", []),
     (CLEAN, None, {"error_flag": False}, "unknown", []),
     (CLEAN, None, {"status": CallStatus.RUNNING}, "unknown", []),
     (CLEAN, 1, {"status": CallStatus.RUNNING}, "unknown", []),
@@ -191,8 +204,8 @@ def test_a_measurement_names_its_suite_and_leaves_failures_unstated(make_result:
     found = decide_objective(make_result("./measure", "x\nMeasured Suite 4; result: PASS 9/9.\n", 0))
     assert found == Objective(
         kind=Kind.MEASUREMENT, runner="measured-suite", binding=Binding.DIRECT, outcome=Outcome.PASS, label="suite-4",
-        passed=9, failed=None, errors=None, skipped=None, total=9, packages_ok=None, packages_failed=None, exit_code=0,
-        duration_ms=None, flags=(), command="./measure",
+        passed=9, failed=None, errors=None, skipped=None, warnings=None, total=9, packages_ok=None,
+        packages_failed=None, exit_code=0, duration_ms=None, flags=(), command="./measure",
     )  # fmt: skip
     failing = decide_objective(make_result("./measure", "Measured Suite 3; result: FAIL 2/8.", 1))
     assert failing is not None
@@ -261,7 +274,7 @@ def test_success_needs_everything_to_agree() -> None:
         decision = decide(recogniser, Ending(code, flag, status, conflict), summary, found)
         if decision.outcome is not Outcome.PASS:
             continue
-        assert code == 0
+        assert code == 0 or (code is None and flag is False and status is CallStatus.COMPLETED)
         assert flag is not True
         assert not conflict
         assert status in {CallStatus.COMPLETED, CallStatus.UNKNOWN}
@@ -285,10 +298,61 @@ def test_failure_needs_a_failing_code_and_a_failing_summary() -> None:
         assert decide(recogniser, ending, None).outcome is Outcome.ERROR
 
 
-def test_a_masked_code_proves_nothing() -> None:
-    """``MASKED`` (the next step's flag for pipes) leaves the counts and no outcome."""
-    for code, summary in ((0, Summary(0, passed=1, failed=0)), (1, Summary(0, passed=1, failed=1))):
+ELSEWHERE, IF_ZERO = Relation(must=False, own=False), Relation(must=True, own=False)
+RELATIONS = [
+    (ELSEWHERE, 0, True, "unknown", {"masked"}),
+    (ELSEWHERE, 0, False, "unknown", {"masked"}),
+    (ELSEWHERE, 1, False, "unknown", {"masked"}),
+    (ELSEWHERE, None, True, "unknown", {"masked"}),
+    (IF_ZERO, 0, True, "pass", set()),
+    (IF_ZERO, 0, False, "unknown", {"inconsistent"}),
+    (IF_ZERO, 1, True, "unknown", {"masked"}),
+    (IF_ZERO, 1, False, "fail", set()),
+    # another command's code has no meaning for this runner
+    (IF_ZERO, 130, False, "fail", set()),
+    (IF_ZERO, 4, False, "fail", set()),
+    (IF_ZERO, 124, True, "unknown", {"masked"}),
+    (IF_ZERO, None, True, "unknown", set()),
+    (Relation(limited=True), 124, True, "timeout", set()),
+    (Relation(limited=True), 124, False, "timeout", set()),
+    (Relation(limited=True), 1, False, "fail", set()),
+    (Relation(), 124, True, "unknown", {"inconsistent"}),
+]
+
+
+@pytest.mark.parametrize(("relation", "code", "clean", "outcome", "flags"), RELATIONS)
+def test_the_end_of_a_line_proves_what_it_says_about_the_run(
+    relation: Relation, code: int | None, clean: bool, outcome: str, flags: set[str]
+) -> None:
+    """A code that is another's proves nothing, and one that only success needs proves success and a shown failure."""
+    summary = Summary(0, passed=1, failed=0 if clean else 1)
+    ending = Ending(code, None, CallStatus.UNKNOWN, conflict=False)
+    decision = decide(BY_RUNNER["pytest"], ending, summary, relation=relation)
+    assert (decision.outcome, set(decision.flags)) == (outcome, flags)
+
+
+def test_no_relation_makes_a_success_of_a_failure() -> None:
+    """Over every combination: ``pass`` only where the line's success needs the run's, ``fail`` only where it shows."""
+    for must, own, limited, code, failed in itertools.product(
+        *((False, True),) * 3, (None, 0, 1, 124), (0, 1)
+    ):
         ending = Ending(code, None, CallStatus.UNKNOWN, conflict=False)
-        decision = decide(BY_RUNNER["pytest"], ending, summary, frozenset({Flag.MASKED}))
-        assert decision.outcome is Outcome.UNKNOWN
-        assert Flag.MASKED in decision.flags
+        summary = Summary(0, passed=1, failed=failed)
+        relation = Relation(must, own, limited)
+        outcome = decide(BY_RUNNER["pytest"], ending, summary, relation=relation).outcome
+        if outcome is Outcome.PASS:
+            assert (code, failed) == (0, 0)
+            assert must or own
+        if outcome is Outcome.FAIL:
+            assert code
+            assert failed
+            assert must or own
+
+
+def test_a_number_of_failures_is_no_signal() -> None:
+    """Mocha ends with the number of failed tests: 130 of them are no interruption, 255 may be more."""
+    for failed, code in ((130, 130), (137, 137), (300, 255)):
+        ending = Ending(code, None, CallStatus.UNKNOWN, conflict=False)
+        assert decide(BY_RUNNER["mocha"], ending, Summary(0, passed=1, failed=failed)).outcome is Outcome.FAIL
+    ending = Ending(130, None, CallStatus.UNKNOWN, conflict=False)
+    assert decide(BY_RUNNER["mocha"], ending, Summary(0, passed=1, failed=2)).outcome is Outcome.CANCELLED
