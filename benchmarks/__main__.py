@@ -1,17 +1,19 @@
-"""`python -m benchmarks [startup|recheck|search|index …] [--quick] [--json]`: measure, print, fail above a gate."""
+"""`python -m benchmarks [name …] [--quick] [--json]`: measure, print, fail above a gate."""
 
 import json
 import sys
 from dataclasses import asdict
 
-from benchmarks import index, recheck, search, startup
+from benchmarks import adapters, follow, index, recheck, search, startup
 from benchmarks.measure import Figure
 
 _ALL = {
     "startup": startup.figures,
     "recheck": recheck.figures,
     "search": search.figures,
+    "adapters": adapters.figures,
     "index": index.figures,
+    "follow": follow.figures,
 }
 _OPTIONS = {"--quick", "--json"}
 

@@ -5,9 +5,8 @@ believed; ``open_checkpoint`` verifies one, and only ``trust`` decides whether i
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
-
-import msgspec
 
 from sidecars.digest import Digest
 from sidecars.encoding import from_base64, parse_decimal, to_base64
@@ -19,7 +18,8 @@ from sidecars.note import open_note, sign_note
 _LINES: Final = 3
 
 
-class Checkpoint(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
     """The state of a log at one size.
 
     Raises:
@@ -40,7 +40,8 @@ class Checkpoint(msgspec.Struct, frozen=True):
             raise MalformedError("the empty tree must have the empty root")
 
 
-class SignedCheckpoint(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class SignedCheckpoint:
     """A verified checkpoint, who signed it, and the exact note."""
 
     checkpoint: Checkpoint

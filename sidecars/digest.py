@@ -5,8 +5,7 @@ In text it is unpadded base64url, 43 characters; file names use ``hex``, C2SP no
 """
 
 import hashlib
-
-import msgspec
+from dataclasses import dataclass
 
 from sidecars.encoding import from_base64url, to_base64url
 from sidecars.errors import MalformedError
@@ -18,7 +17,8 @@ DIGEST_PATTERN = r"^[A-Za-z0-9_-]{42}[AEIMQUYcgkosw048]\Z"
 """The one spelling as a pattern: the last character carries four bits, so its two low bits are zero."""
 
 
-class Digest(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Digest:
     """32 bytes of SHA-256, comparable and hashable.
 
     Raises:

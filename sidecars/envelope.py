@@ -14,9 +14,8 @@ Rules
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
-
-import msgspec
 
 from sidecars.encoding import from_base64, parse_decimal, to_base64
 from sidecars.errors import (
@@ -42,7 +41,8 @@ _PAYLOAD_TYPE = re.compile(r"[a-z0-9][a-z0-9.+/-]{0,126}")
 _FIXED_LINES = 3
 
 
-class EnvelopeSignature(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class EnvelopeSignature:
     """One signature line: who it claims to be by, and 64 bytes."""
 
     key: KeyRef
@@ -53,7 +53,8 @@ class EnvelopeSignature(msgspec.Struct, frozen=True):
         return f"{self.key} {to_base64(self.signature)}"
 
 
-class Envelope(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Envelope:
     """A parsed envelope. Parsed is not verified: only ``open_envelope`` says whom to believe."""
 
     payload_type: str
@@ -61,7 +62,8 @@ class Envelope(msgspec.Struct, frozen=True):
     payload: bytes
 
 
-class Verified(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Verified:
     """A payload that at least one expected key signed as the expected type.
 
     ``payload_offset`` is where the payload begins in the file; ``keys`` names the keys whose signatures are good.

@@ -92,6 +92,15 @@ class BadProofError(UnverifiedError):
     reason = "bad-proof"
 
 
+class CosignatureMissingError(UnverifiedError):
+    """A witness that was asked for has not cosigned the checkpoint."""
+
+    reason = "cosignature-missing"
+    default_hint = (
+        "ask for a proof under a newer checkpoint that this witness has cosigned, or leave the witness out"
+    )
+
+
 class BrokenLinkError(UnverifiedError):
     """A leaf does not continue the log: wrong index, wrong root before it, or a broken batch."""
 

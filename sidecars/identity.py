@@ -8,13 +8,15 @@ given: there is no Unicode normalisation, since two spellings of a name are two 
 
 import json
 import math
-from typing import Any, Final, NoReturn, TypeAlias
-
-import msgspec
+from functools import cache
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
 
 from sidecars.digest import Digest
 from sidecars.encoding import INTEGER_MAX
 from sidecars.errors import MalformedError
+
+if TYPE_CHECKING:
+    import msgspec
 
 JSON: TypeAlias = "dict[str, JSON] | list[JSON] | tuple[JSON, ...] | str | int | float | bool | None"
 """A JSON value; tuples count as arrays."""
@@ -26,9 +28,6 @@ DOCUMENT_BYTES_MAX: Final = 16 * 1024 * 1024
 """Largest document that is read for its identity; as large as the reference's largest file."""
 
 _INTEGER_DIGITS_MAX = len(str(INTEGER_MAX)) + 1
-
-# Equal to RFC 8785 for ASCII keys, integers and strings (compared with ``rfc8785`` in the tests), and far faster.
-_SORTED: Final = msgspec.json.Encoder(order="sorted")
 
 
 def strict_loads(document: bytes) -> JSON:
@@ -116,13 +115,21 @@ def _bounded_integer(text: str) -> int:
 
 def _canonical(value: JSON, *, floats: bool) -> bytes:
     if _check(value, floats=floats):
-        return _SORTED.encode(value)
+        return _sorted_encoder().encode(value)
     import rfc8785  # noqa: PLC0415  (12 ms; few values need it)
 
     try:
         return rfc8785.dumps(value)
     except (rfc8785.CanonicalizationError, ValueError, RecursionError) as error:
         raise MalformedError("the value has no RFC 8785 form") from error
+
+
+@cache
+def _sorted_encoder() -> "msgspec.json.Encoder":
+    """Equal to RFC 8785 for ASCII keys, integers and strings (the tests compare them), and far faster."""
+    import msgspec  # noqa: PLC0415  (a third party reads proofs without it, ADR 0015)
+
+    return msgspec.json.Encoder(order="sorted")
 
 
 def _check(value: JSON, *, floats: bool) -> bool:

@@ -9,9 +9,8 @@ There is no choice of algorithm.
 import hashlib
 import re
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
-
-import msgspec
 
 from sidecars.encoding import from_base64, from_hex, to_base64
 from sidecars.errors import BadSignatureError, MalformedError, UnsupportedVersionError
@@ -35,7 +34,8 @@ _BREAKS_A_NAME = re.compile(r"[\s+\x00-\x1f]")
 """Unicode white space, the border between name and id, and control characters."""
 
 
-class KeyRef(msgspec.Struct, frozen=True, order=True):
+@dataclass(frozen=True, slots=True, order=True)
+class KeyRef:
     """Which key a signature claims to be by: the name and the four bytes of its id; text is ``name+hex``."""
 
     name: str
@@ -81,7 +81,8 @@ def compute_key_id(name: str, public_key: bytes) -> bytes:
     return hashlib.sha256(name.encode() + b"\n" + ED25519_TYPE + public_key).digest()[:KEY_ID_BYTES]
 
 
-class Verifier(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Verifier:
     """A public key with its name.
 
     Raises:

@@ -25,6 +25,7 @@ from sidecars.wire import (
     Origin,
     SourceRef,
     TimeMs,
+    TypeName,
     format_struct,
     parse_struct,
 )
@@ -57,9 +58,13 @@ class Kind(StrEnum):
     """What a leaf states. ``assertion`` and ``erasure`` have no body in this version and are refused."""
 
     POLICY = "policy"
+    FORMAT_POLICY = "format-policy"
     KEY_EPOCH = "key-epoch"
     ENROLLMENT = "enrollment"
+    EXTENSION = "extension"
     SIDECAR = "sidecar"
+    PREFIX_PROOF = "prefix-proof"
+    INVALIDATION = "invalidation"
     REVOCATION = "revocation"
     ASSERTION = "assertion"
     ERASURE = "erasure"
@@ -67,10 +72,14 @@ class Kind(StrEnum):
 
 SIGNED_BY: Final = {
     Kind.POLICY: Role.OWNER,
+    Kind.FORMAT_POLICY: Role.OWNER,
     Kind.KEY_EPOCH: Role.OWNER,
     Kind.ENROLLMENT: Role.OWNER,
     Kind.REVOCATION: Role.OWNER,
+    Kind.EXTENSION: Role.LOG,
     Kind.SIDECAR: Role.LOG,
+    Kind.PREFIX_PROOF: Role.LOG,
+    Kind.INVALIDATION: Role.LOG,
 }
 """Which key a kind needs. A kind that is missing here cannot be signed, opened or admitted."""
 
@@ -91,6 +100,16 @@ class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="polic
 
     owner_presence: Literal["terminal", "any"]
     simulated_host: bool
+
+
+class FormatPolicy(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="format-policy", tag_field="kind"
+):
+    """Whether records of one unreviewed ``type`` of ``host`` are accepted as carrying no evidence, from here on."""
+
+    host: Identifier
+    type: TypeName
+    accepted: bool
 
 
 class KeyEpoch(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="key-epoch", tag_field="kind"):
@@ -130,13 +149,17 @@ class EnrolledSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Enrollment(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="enrollment", tag_field="kind"):
-    """The owner's confirmed, expiring consent to read one source; all times are UTC milliseconds."""
+    """The owner's confirmed, expiring consent to read one source; all times are UTC milliseconds.
+
+    ``mode`` is ``snapshot`` (those bytes and no others) or ``follow`` (the same file may grow until ``expires_at``;
+    what it was then may be recalled until ``recall_until``).
+    """
 
     enrollment_id: EnrollmentRef
     receipt_digest: DigestText
     binding: EnrollmentBinding
     source: EnrolledSource
-    mode: Literal["snapshot"]
+    mode: Literal["snapshot", "follow"]
     confirmed_at: TimeMs
     expires_at: TimeMs
     recall_until: TimeMs
@@ -157,19 +180,71 @@ class SidecarEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=
     evicts: Annotated[tuple[DigestText, ...], msgspec.Meta(max_length=EVICTS_MAX)] = ()
 
 
+class Extension(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="extension", tag_field="kind"):
+    """A followed file was seen to have grown: the next generation of its snapshot, with size and times as found.
+
+    Generation 0 is the enrollment. The generation before was indexed to its end.
+    """
+
+    source: SourceRef
+    enrollment_id: EnrollmentRef
+    generation: Annotated[int, msgspec.Meta(ge=1)]
+    size: Count
+    mtime_ns: Decimal
+    ctime_ns: Decimal
+
+
+class PrefixProof(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="prefix-proof", tag_field="kind"
+):
+    """The first ``proven`` bytes of a followed file were compared with what was committed, after ``generation``.
+
+    The generation is proven when ``proven`` is the whole size of the generation before it.
+    """
+
+    source: SourceRef
+    enrollment_id: EnrollmentRef
+    generation: Annotated[int, msgspec.Meta(ge=1)]
+    proven: Annotated[int, msgspec.Meta(ge=1)]
+
+
+class Invalidation(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="invalidation", tag_field="kind"
+):
+    """A followed file was found not to be what was committed: nothing is answered from it any more."""
+
+    source: SourceRef
+    enrollment_id: EnrollmentRef
+    reason: Literal["transcript-rewritten", "transcript-truncated", "transcript-replaced"]
+
+
 class Revocation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="revocation", tag_field="kind"):
     """The owner takes a consent back."""
 
     enrollment_id: EnrollmentRef
 
 
-Body: TypeAlias = Policy | KeyEpoch | Enrollment | SidecarEntry | Revocation
+Body: TypeAlias = (
+    Policy
+    | FormatPolicy
+    | KeyEpoch
+    | Enrollment
+    | Extension
+    | SidecarEntry
+    | PrefixProof
+    | Invalidation
+    | Revocation
+)
 
 _KINDS: Final[dict[type, Kind]] = {
     Policy: Kind.POLICY,
+    FormatPolicy: Kind.FORMAT_POLICY,
     KeyEpoch: Kind.KEY_EPOCH,
     Enrollment: Kind.ENROLLMENT,
+    Extension: Kind.EXTENSION,
     SidecarEntry: Kind.SIDECAR,
+    PrefixProof: Kind.PREFIX_PROOF,
+    Invalidation: Kind.INVALIDATION,
     Revocation: Kind.REVOCATION,
 }
 
@@ -302,5 +377,7 @@ def _check_enrollment(body: Enrollment) -> None:
         raise MalformedError("portal and thread must come together or not at all")
     if not body.confirmed_at < min(body.expires_at, body.recall_until):
         raise MalformedError("an enrollment must expire after it was confirmed")
+    if body.mode == "follow" and body.expires_at > body.recall_until:
+        raise MalformedError("a file must not be followed longer than it may be recalled")
     if body.source.prefix_length > body.source.size:
         raise MalformedError("a source's prefix must not be longer than the source")

@@ -7,9 +7,8 @@ Verification follows RFC 9162, sections 2.1.3.2 and 2.1.4.2.
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Final
-
-import msgspec
 
 from sidecars.errors import BadProofError
 
@@ -31,7 +30,8 @@ def node_hash(left: bytes, right: bytes) -> bytes:
     return hashlib.sha256(b"\x01" + left + right).digest()
 
 
-class Frontier(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Frontier:
     """What must be known of a tree to append to it: its size and the roots of its perfect subtrees, large to small.
 
     ``append`` and ``root`` cost O(log size); the value itself never changes.

@@ -8,10 +8,10 @@ Rules
 Text that was not opened by ``open_note`` must not be used.
 """
 
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
-
-import msgspec
 
 from sidecars.encoding import from_base64, to_base64
 from sidecars.errors import MalformedError, NonCanonicalError, UnknownKeyError
@@ -24,9 +24,12 @@ SIGNATURES_MAX: Final = 32
 """C2SP: at least 16 must be accepted, and there should be a limit."""
 
 _DASH: Final = "\u2014 "
+_CONTROL: Final = re.compile(r"[\x00-\x09\x0b-\x1f]")
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
-class NoteSignature(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class NoteSignature:
     """One signature line: the key it names and the signature's bytes, of any type and length."""
 
     key: KeyRef
@@ -37,14 +40,16 @@ class NoteSignature(msgspec.Struct, frozen=True):
         return f"{_DASH}{self.key.name} {to_base64(self.key.key_id + self.signature)}"
 
 
-class Note(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class Note:
     """A parsed note. Parsed is not verified."""
 
     text: str
     signatures: tuple[NoteSignature, ...]
 
 
-class OpenedNote(msgspec.Struct, frozen=True):
+@dataclass(frozen=True, slots=True)
+class OpenedNote:
     """A note that at least one known key signed; ``keys`` are the known keys whose signatures are good."""
 
     text: str
@@ -129,9 +134,9 @@ def open_note(content: bytes, verifiers: Sequence[Verifier]) -> OpenedNote:
 def _check_text(text: str) -> None:
     if not text.endswith("\n"):
         raise MalformedError("a note's text must end with a newline")
-    if any(character < " " and character != "\n" for character in text):
+    if _CONTROL.search(text):
         raise MalformedError("a note must hold no control characters")
-    if any("\ud800" <= character <= "\udfff" for character in text):
+    if _SURROGATE.search(text):
         raise MalformedError("a note must hold no lone surrogates")
 
 

@@ -9,6 +9,7 @@ from timeline.errors import IndexUnverifiedError
 from timeline.projection import SourceRows, event_row, read_source, source_rows, vocabulary_is_current
 from timeline.state import State, VerifiedSidecar
 from timeline.store import EventRow
+from timeline.understanding import Judgement, judge
 from timeline.view import EnrolledSource
 
 
@@ -71,3 +72,14 @@ def is_accounted(state: State, source: EnrolledSource) -> bool:
     except IndexUnverifiedError:
         return False
     return True
+
+
+def judged(state: State, source: EnrolledSource) -> Judgement:
+    """How much of an indexed source counts as understood now.
+
+    Raises:
+        SidecarError: its newest sidecar is not to be believed.
+    """
+    header = state.sidecar(source.entries[-1]).header
+    host = source.enrollment.binding.host
+    return judge(state.view.formats, host, header.understanding, header.tallies)

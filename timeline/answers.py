@@ -12,11 +12,14 @@ import msgspec
 from sidecars.event import Event
 from sidecars.leaf import Enrollment
 from timeline.clock import format_utc
+from timeline.findings import Findings
+from timeline.formats import TypeStatus
 from timeline.guard.receipt import Receipt
 from timeline.index import IndexResult
 from timeline.search import Answer, Card, Status
-from timeline.service import SourceStatus
+from timeline.status import SourceStatus
 from timeline.terms import Query
+from timeline.understanding import Judgement
 from timeline.verify import Report
 from timeline.view import EnrolledSource, LogView
 
@@ -24,6 +27,7 @@ AUTHORITY: Final = "context-only"
 SEARCH_SCHEMA: Final = "agentspine.session-timeline-search/v1"
 RECEIPT_SCHEMA: Final = "agentspine.session-timeline-host-receipt/v1"
 ENROLLMENT_SCHEMA: Final = "agentspine.session-timeline-private-enrollment/v1"
+INSPECTION_SCHEMA: Final = "timeline-inspection/v1"
 
 Json = dict[str, Any]
 
@@ -50,6 +54,8 @@ def search_answer(answer: Answer, view: LogView, *, at_ms: int | None, query: Qu
     if answer.source is not None:
         found["sourceDigest"] = source_digest(answer.source)
         found["sourceProvider"] = answer.source.enrollment.binding.host
+    if answer.cards and answer.cards[0].prefix_pending is not None:
+        found["prefixProof"] = _prefix_proof(pending=answer.cards[0].prefix_pending)
     return found
 
 
@@ -74,6 +80,7 @@ def card_json(card: Card) -> Json:
         "sessionRef": session_ref(card.source.enrollment),
         "messageRef": event.id,
         "understanding": "partly-understood" if card.partly_understood else "understood",
+        **({} if card.prefix_pending is None else {"prefixProof": _prefix_proof(pending=card.prefix_pending)}),
         "trust": "untrusted-session-history",
         "authority": AUTHORITY,
     }
@@ -82,6 +89,7 @@ def card_json(card: Card) -> Json:
         ("failed", event.failed),
         ("errors", event.errors),
         ("skipped", event.skipped),
+        ("warnings", event.warnings),
         ("total", event.total),
         ("packagesOk", event.packages_ok),
         ("packagesFailed", event.packages_failed),
@@ -123,6 +131,7 @@ def enrollment_answer(enrollment: Enrollment) -> Json:
         "bytes": enrollment.source.size,
         "confirmedAt": format_utc(enrollment.confirmed_at),
         "expiresAt": format_utc(enrollment.expires_at),
+        "recallUntil": format_utc(enrollment.recall_until),
         "timelineVisibility": "private-verified",
         "stateBootstrap": {"status": "registered", "reason": None},
         "authority": AUTHORITY,
@@ -142,7 +151,7 @@ def index_answer(result: IndexResult) -> Json:
         "added": result.added,
         "events": result.events,
         "evicted": result.evicted,
-        "understanding": result.understanding,
+        **_judgement(result.judgement),
         "records": tallies.records,
         "calls": tallies.calls,
         "results": tallies.results,
@@ -151,6 +160,7 @@ def index_answer(result: IndexResult) -> Json:
         "unknown": tallies.unknown,
         "unknownTypes": list(tallies.unknown_types),
         "inherited": tallies.inherited,
+        **_following(result.source, pending=not result.source.is_prefix_proven),
         "authority": AUTHORITY,
     }
 
@@ -179,13 +189,43 @@ def source_answer(status: SourceStatus) -> Json:
         "path": enrollment.source.path,
         "state": status.state,
         "reason": status.reason,
-        "size": enrollment.source.size,
+        "size": status.source.newest.size,
+        "mode": enrollment.mode,
+        **_following(status.source, pending=status.prefix_pending),
         "indexedBytes": status.indexed,
         "events": status.events,
-        "understanding": status.understanding,
+        **_judgement(status.judgement),
         "confirmedAt": format_utc(enrollment.confirmed_at),
         "expiresAt": format_utc(enrollment.expires_at),
     }
+
+
+def inspection_answer(findings: Findings) -> Json:
+    """What a pass over one file found, under the names of the ground truth that it is compared with."""
+    return {"schema": INSPECTION_SCHEMA, **msgspec.to_builtins(findings), "authority": AUTHORITY}
+
+
+def type_answer(status: TypeStatus) -> Json:
+    """What the owner decided about one record type."""
+    return {
+        "host": status.host,
+        "type": status.type,
+        "standing": _standing(accepted=status.accepted),
+        "sources": list(status.sources),
+        "decisions": [
+            {
+                "leaf": decision.index,
+                "at": format_utc(decision.at_ms),
+                "standing": _standing(accepted=decision.policy.accepted),
+            }
+            for decision in status.decisions
+        ],
+        "authority": AUTHORITY,
+    }
+
+
+def _standing(*, accepted: bool) -> str:
+    return "accepted" if accepted else "unreviewed"
 
 
 def report_answer(report: Report) -> Json:
@@ -213,9 +253,10 @@ def encode(value: Json) -> bytes:
 
 
 def source_digest(source: EnrolledSource) -> str:
-    """The public digest of an enrolled snapshot; it tells nothing of its path."""
-    wire = source.enrollment.source
-    parts = (wire.path, wire.device, wire.inode, str(wire.size), wire.mtime_ns, wire.ctime_ns)
+    """The public digest of the snapshot that counts, of a followed file the newest; it tells nothing of its path."""
+    wire, newest = source.enrollment.source, source.newest
+    times = (str(newest.mtime_ns), str(newest.ctime_ns))
+    parts = (wire.path, wire.device, wire.inode, str(newest.size), *times)
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
@@ -225,6 +266,30 @@ def session_ref(enrollment: Enrollment) -> str:
     names = ("host", "user", "tenant", "project", "task", "goal", "portal", "thread", "session")
     parts = [f"{name}:{getattr(wire, name) or ''}" for name in names]
     return "session-ref:" + hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
+
+
+def _judgement(judgement: Judgement | None) -> Json:
+    """How much counts as understood; ``accepted`` are unknown types that the owner accepted."""
+    if judgement is None:
+        return {"understanding": None, "accepted": []}
+    return {"understanding": judgement.understanding, "accepted": list(judgement.accepted)}
+
+
+def _prefix_proof(*, pending: bool) -> str:
+    return "prefix-proof-pending" if pending else "proven"
+
+
+def _following(source: EnrolledSource, *, pending: bool | None) -> Json:
+    """What is said of a followed source only; ``pending`` is ``None`` where its file could not be looked at."""
+    if source.enrollment.mode != "follow":
+        return {}
+    found: Json = {
+        "generation": source.newest.number,
+        "provenBytes": source.proven,
+        "bytesToProve": source.to_prove,
+        "recallUntil": format_utc(source.enrollment.recall_until),
+    }
+    return found if pending is None else {**found, "prefixProof": _prefix_proof(pending=pending)}
 
 
 def _count(event: Event) -> Json | None:

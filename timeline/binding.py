@@ -5,14 +5,11 @@ tool argument (T8). A field that is missing, partial or of another form makes no
 """
 
 import re
-from typing import Final
 
 import msgspec
 
 from timeline.errors import ScopeError
-
-HOSTS: Final = ("codex",)
-"""Hosts whose prompt event and transcript are reviewed."""
+from timeline.hosts import HOSTS
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9:_.@/-]{0,127}", re.ASCII)
 _PROJECT_CHARACTERS_MAX = 4096

@@ -17,6 +17,14 @@ class Clock(Protocol):
         ...
 
 
+class Stopwatch(Protocol):
+    """Measures how long something takes; setting the clock does not move it."""
+
+    def seconds(self) -> float:
+        """Seconds since some fixed moment."""
+        ...
+
+
 class Entropy(Protocol):
     """Gives unpredictable bytes."""
 
@@ -31,6 +39,14 @@ class SystemClock:
     def now_ms(self) -> int:
         """UTC milliseconds since the epoch."""
         return time.time_ns() // 1_000_000
+
+
+class SystemStopwatch:
+    """The steady clock of this machine."""
+
+    def seconds(self) -> float:
+        """Seconds since some fixed moment."""
+        return time.monotonic()
 
 
 class SystemEntropy:

@@ -12,9 +12,17 @@ import msgspec
 from timeline.binding import Binding, Route
 from timeline.errors import ConfigError, StateIncompleteError, UnsafeFileError
 from timeline.files import is_there, make_directory, read_private, write_atomic
-from timeline.limits import CONFIG_BYTES_MAX, RECALL_SECONDS_DEFAULT, RECALL_SECONDS_MAX, RECALL_SECONDS_MIN
+from timeline.limits import (
+    CONFIG_BYTES_MAX,
+    FOLLOW_SECONDS_DEFAULT,
+    FOLLOW_SECONDS_MAX,
+    FOLLOW_SECONDS_MIN,
+    RECALL_SECONDS_DEFAULT,
+    RECALL_SECONDS_MAX,
+    RECALL_SECONDS_MIN,
+)
 
-_TOP = {"version", "scope", "recall_seconds", "project"}
+_TOP = {"version", "scope", "recall_seconds", "follow_seconds", "strict_formats", "project"}
 _SCOPE = {"tenant", "user", "task", "goal"}
 
 
@@ -28,11 +36,16 @@ class Scope(msgspec.Struct, frozen=True):
 
 
 class Config(msgspec.Struct, frozen=True):
-    """The configuration as it is in force."""
+    """The configuration as it is in force.
+
+    ``strict_formats`` refuses every file of which anything was not understood (ADR 0001).
+    """
 
     scope: Scope
     recall_seconds: int = RECALL_SECONDS_DEFAULT
     projects: dict[str, Scope] = msgspec.field(default_factory=dict)
+    strict_formats: bool = False
+    follow_seconds: int = FOLLOW_SECONDS_DEFAULT
 
     def bind(self, *, host: str, session: str, project: str, route: Route | None = None) -> Binding:
         """The binding of one session of one project.
@@ -77,15 +90,21 @@ def load_config(path: Path) -> Config:
         message = f"{path}: field version: must be 1"
         raise ConfigError(message)
     base = _scope(path, "scope", _table(path, "scope", found.get("scope", {})), None)
-    recall = found.get("recall_seconds", RECALL_SECONDS_DEFAULT)
-    if type(recall) is not int or not RECALL_SECONDS_MIN <= recall <= RECALL_SECONDS_MAX:
-        message = f"{path}: field recall_seconds: must be {RECALL_SECONDS_MIN} to {RECALL_SECONDS_MAX}"
+    recall = _seconds(
+        path, found, "recall_seconds", RECALL_SECONDS_DEFAULT, (RECALL_SECONDS_MIN, RECALL_SECONDS_MAX)
+    )
+    follow = _seconds(
+        path, found, "follow_seconds", FOLLOW_SECONDS_DEFAULT, (FOLLOW_SECONDS_MIN, FOLLOW_SECONDS_MAX)
+    )
+    strict = found.get("strict_formats", False)
+    if type(strict) is not bool:
+        message = f"{path}: field strict_formats: must be true or false"
         raise ConfigError(message)
     projects = {
         name: _scope(path, f"project.{name}", _table(path, f"project.{name}", table), base)
         for name, table in _table(path, "project", found.get("project", {})).items()
     }
-    return Config(base, recall, projects)
+    return Config(base, recall, projects, strict, follow)
 
 
 def write_default_config(path: Path, config: Config) -> None:
@@ -103,6 +122,12 @@ def write_default_config(path: Path, config: Config) -> None:
         "version = 1",
         f"recall_seconds = {config.recall_seconds}",
         "",
+        "# How long a session may be followed that is enrolled with --follow, in seconds:",
+        f"# follow_seconds = {config.follow_seconds}",
+        "",
+        "# Refuse every transcript of which anything was not understood:",
+        "# strict_formats = true",
+        "",
         "[scope]",
         f'tenant = "{config.scope.tenant}"',
         f'user = "{config.scope.user}"',
@@ -114,6 +139,14 @@ def write_default_config(path: Path, config: Config) -> None:
         "",
     ]
     write_atomic(path, "\n".join(lines).encode())
+
+
+def _seconds(path: Path, found: dict[str, object], name: str, default: int, bounds: tuple[int, int]) -> int:
+    value = found.get(name, default)
+    if type(value) is not int or not bounds[0] <= value <= bounds[1]:
+        message = f"{path}: field {name}: must be {bounds[0]} to {bounds[1]}"
+        raise ConfigError(message)
+    return value
 
 
 def _table(path: Path, name: str, value: object) -> dict[str, object]:

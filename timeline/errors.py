@@ -67,8 +67,25 @@ class StateExistsError(StateError):
     default_hint = "use the existing state, or point TIMELINE_STATE_DIR and TIMELINE_TRUST_DIR elsewhere"
 
 
+class StateRemainsError(StateExistsError):
+    """Only parts of a timeline are there, and not as an interrupted `timeline init` leaves them."""
+
+    reason = "state-remains"
+    default_hint = (
+        "restore the missing files from a backup of the same moment; where nothing is to be kept, move the state and "
+        "trust folders away and run `timeline init`"
+    )
+
+
+class InitInterruptedError(StateError):
+    """`timeline init` was interrupted before it had recorded anything."""
+
+    reason = "init-interrupted"
+    default_hint = "run `timeline init` again: it keeps the keys and completes what was begun"
+
+
 class StateBusyError(StateError):
-    """Another process holds the writer lock."""
+    """Another process holds the writer lock, or changed the log each time it was read."""
 
     reason = "state-busy"
     default_hint = "wait for the other timeline command to end, then run this one again"
@@ -137,6 +154,11 @@ class IndexUnverifiedError(StateError):
 # -- the transcript --------------------------------------------------------------------------------------------
 
 
+_FOLLOWING_ENDS = (
+    "a followed file may only grow; prompt once more in that session for a new receipt, then enroll again"
+)
+
+
 class SourceError(TimelineError):
     """A transcript cannot be used."""
 
@@ -189,7 +211,14 @@ class TranscriptOutsideError(SourceError):
     """The file does not lie below the host's own sessions folder."""
 
     reason = "transcript-outside-host-sessions"
-    default_hint = "set CODEX_HOME if the host's home is not the default"
+    default_hint = "set the host's own variable if its home is not the default"
+
+
+class TranscriptUnnamedError(SourceError):
+    """The host's event names no transcript, and nothing else of the host does."""
+
+    reason = "transcript-unnamed"
+    default_hint = "prompt again once the host has listed the session in its session_index.jsonl"
 
 
 class TranscriptSessionError(SourceError):
@@ -213,11 +242,52 @@ class TranscriptReplacedError(SourceError):
     default_hint = "enroll the new file with a new receipt"
 
 
+class TranscriptTruncatedError(SourceError):
+    """A followed file is shorter than what was committed of it."""
+
+    reason = "transcript-truncated"
+    default_hint = _FOLLOWING_ENDS
+
+
+class TranscriptRewrittenError(SourceError):
+    """Bytes of a followed file are not those that were committed."""
+
+    reason = "transcript-rewritten"
+    default_hint = _FOLLOWING_ENDS
+
+
+class TranscriptTouchedError(SourceError):
+    """A followed file has other times and has not grown: written or copied over, or renamed and back."""
+
+    reason = "transcript-changed-without-growth"
+    default_hint = (
+        "nothing is answered until the host has written more and the earlier bytes were compared again; or prompt once "
+        "more in that session for a new receipt, then enroll again"
+    )
+
+
+class TranscriptCompressedError(TranscriptMissingError):
+    """There is no file at the path, and a compressed one beside it."""
+
+    reason = "transcript-compressed"
+    default_hint = "the host has compressed the session: compressed files are not read; captured results stay"
+
+
 class FormatNotUnderstoodError(SourceError):
     """The file is of a known format but its content does not add up (self-check)."""
 
     reason = "format-not-understood"
     default_hint = "the host may write a newer grammar than this program knows; upgrade, or report the format"
+
+
+class StrictFormatError(SourceError):
+    """Something in the file was not understood, and the configuration wants such files refused."""
+
+    reason = "format-not-strict"
+    default_hint = (
+        "`timeline inspect` shows what; accept a record type with `timeline formats accept`, or set "
+        "strict_formats = false in config.toml"
+    )
 
 
 # -- consent ---------------------------------------------------------------------------------------------------
@@ -304,6 +374,34 @@ class QueryError(UsageError):
 
     reason = "query-invalid"
     default_hint = "search with --at 2026-01-31T10:00:00Z, or with two terms such as `pytest failed`"
+
+
+class EventNotFoundError(TimelineError):
+    """No event that the request may use has this id."""
+
+    reason = "event-not-found"
+    default_hint = "`timeline search` gives ids; name the event's project with --root"
+
+
+class ProofFileError(TimelineError):
+    """A proof cannot be read from its file, or not be written to it."""
+
+    reason = "proof-file-unusable"
+    default_hint = "to verify, name a file that you may read; to write, one that does not exist in a folder that does"
+
+
+class FormatNameError(UsageError):
+    """Not a host, or not the name of a record type that could be accepted."""
+
+    reason = "format-name-invalid"
+    default_hint = "`timeline inspect` and `timeline formats list` give the names"
+
+
+class FormatDecisionError(UsageError):
+    """The decision would change nothing: the type is accepted already, or was not."""
+
+    reason = "format-decision-unchanged"
+    default_hint = "`timeline formats list` says what is accepted"
 
 
 class LimitError(UsageError):

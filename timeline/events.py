@@ -4,17 +4,21 @@ This is the only place where the two types meet (ADR 0003). What leaves here is 
 the command becomes a keyed fingerprint, so that two runs of one suite are recognised without keeping its words.
 """
 
+import contextlib
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 from adapters.base import HEADER_BYTES, Adapter, Header
-from adapters.lines import CitedLine
+from adapters.errors import HeaderError
+from adapters.lines import Block, CitedLine, Line, LineSplitter, Overlong
 from adapters.objective import Objective, decide_objective
 from adapters.record import ToolResult
 from sidecars.digest import Digest
 from sidecars.encoding import to_base64url
 from sidecars.event import Event, EventLine, Outcome, event_id
-from timeline.limits import KIB
+from timeline.limits import KIB, READ_BYTES
 from timeline.source import OpenSource
 
 _FINGERPRINT_BYTES = 16
@@ -52,6 +56,7 @@ def event_of(result: ToolResult, *, source_ref: str, fingerprint_key: bytes) -> 
         failed=objective.failed,
         errors=objective.errors,
         skipped=objective.skipped,
+        warnings=objective.warnings,
         total=objective.total,
         packages_ok=objective.packages_ok,
         packages_failed=objective.packages_failed,
@@ -69,18 +74,53 @@ def _reliable(at_ms: int | None) -> int | None:
 def read_header(adapter: Adapter, opened: OpenSource) -> Header:
     """The header of an open transcript.
 
-    Its line is mostly short, so a small piece is read first and a larger one only where the line goes on.
+    It mostly stands in the first bytes, so a small piece is read first and a larger one only where that has none.
 
     Raises:
         AdapterError, SourceError: it has none that is read.
     """
-    bound = min(HEADER_BYTES, opened.snapshot.size)
+    bound = min(HEADER_BYTES, opened.now.size)
     length = min(_HEADER_GUESS_BYTES, bound)
-    first = opened.read(0, length)
-    while b"\n" not in first and length < bound:
+    while length < bound:
+        with contextlib.suppress(HeaderError):
+            return adapter.read_header(opened.read(0, length))
         length = min(4 * length, bound)
-        first = opened.read(0, length)
-    return adapter.read_header(first)
+    return adapter.read_header(opened.read(0, length))
+
+
+@runtime_checkable
+class PathAdapter(Protocol):
+    """An adapter of a host whose file says neither whose it is nor, at its beginning, what of it is copied."""
+
+    def of_agent(self, header: Header, session: str, agent: str) -> Header:
+        """Return the header of an agent of a session. Raises: ``HeaderError`` for names that cannot be kept."""
+
+    def with_forks(self, header: Header, pieces: Iterable[Block | Line | Overlong]) -> Header:
+        """Return the header with what a look at the whole file says about copied history."""
+
+
+def read_whole_header(adapter: Adapter, opened: OpenSource, size: int) -> Header:
+    """The header of an open transcript with what only its path and all its first ``size`` bytes say.
+
+    Whoever reads a file from its beginning needs it: without it, copied history would pass for the session's own.
+
+    Raises:
+        AdapterError, SourceError: it has none that is read.
+    """
+    header = read_header(adapter, opened)
+    if not isinstance(adapter, PathAdapter):
+        return header
+    _, session, agents, agent, _ = ("", "", "", "", *Path(opened.now.path).parts)[-5:]
+    if agents == "agents":
+        with contextlib.suppress(HeaderError):  # a copy that lies elsewhere belongs to no session
+            header = adapter.of_agent(header, session, agent)
+    return adapter.with_forks(header, _pieces(opened, size))
+
+
+def _pieces(opened: OpenSource, size: int) -> Iterator[Block | Line | Overlong]:
+    splitter = LineSplitter()
+    for position in range(0, size, READ_BYTES):
+        yield from splitter.feed_blocks(opened.read(position, min(READ_BYTES, size - position)))
 
 
 def fingerprint_of(objective: Objective, key: bytes) -> str:

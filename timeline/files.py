@@ -16,6 +16,7 @@ from pathlib import Path
 import msgspec
 
 from timeline.errors import StateBusyError, StateIncompleteError, StateUnwritableError, UnsafeFileError
+from timeline.limits import FILE_READS_MAX
 
 _FILE_MODE = 0o600
 _DIRECTORY_MODE = 0o700
@@ -112,15 +113,27 @@ def hold_directory(path: Path) -> Iterator[None]:
 
 
 def read_private(path: Path, *, size_max: int) -> bytes:
-    """The bytes of a private file.
+    """The bytes of a private file. One that was replaced after it was opened is opened again.
 
     Raises:
         StateIncompleteError: there is no such file.
         UnsafeFileError: it is not private (see the module), larger than ``size_max`` bytes, or changed meanwhile.
     """
+    for _ in range(FILE_READS_MAX):
+        content = _read_named(path, size_max)
+        if content is not None:
+            return content
+    message = f"{path}: changed while it was read"
+    raise UnsafeFileError(message)
+
+
+def _read_named(path: Path, size_max: int) -> bytes | None:
+    """The bytes of a private file, ``None`` where it lost its name meanwhile: a writer renames, and needs no lock."""
     descriptor = _open_to_read(path)
     try:
         before = os.fstat(descriptor)
+        if before.st_nlink == 0:
+            return None
         check_private(path, before)
         if before.st_size > size_max:
             message = f"{path}: {before.st_size} bytes, at most {size_max} allowed"
@@ -132,6 +145,8 @@ def read_private(path: Path, *, size_max: int) -> bytes:
         raise UnsafeFileError(message) from error
     finally:
         os.close(descriptor)
+    if after.st_nlink == 0:
+        return None
     if len(content) != before.st_size or _moment(before) != _moment(after):
         message = f"{path}: changed while it was read"
         raise UnsafeFileError(message)
@@ -201,6 +216,20 @@ def write_atomic(path: Path, content: bytes) -> None:
         with suppress(OSError):
             os.unlink(temporary)
         raise _unwritable(path, error) from error
+
+
+def rename_private(old: Path, new: Path) -> None:
+    """Give a file of a folder the name that it is to have; a crash leaves the old name or the new.
+
+    Raises:
+        StateUnwritableError: it cannot be renamed. The old name stands, or, where only the sync of the folder failed,
+            the new one.
+    """
+    try:
+        os.rename(old, new)
+        sync_directory(new.parent)
+    except OSError as error:
+        raise _unwritable(new, error) from error
 
 
 def sync_directory(path: Path) -> None:

@@ -16,7 +16,14 @@ from sidecars.errors import SidecarError
 from sidecars.keys import SEED_BYTES, Signer, Verifier
 from timeline.clock import Entropy
 from timeline.errors import KeyMismatchError, StateExistsError
-from timeline.files import check_directory, is_there, make_directory, read_private, write_atomic
+from timeline.files import (
+    check_directory,
+    is_there,
+    make_directory,
+    read_private,
+    rename_private,
+    write_atomic,
+)
 from timeline.limits import KEY_BYTES_MAX
 from timeline.paths import Locations
 
@@ -25,6 +32,7 @@ _PINS_HEADER: Final = "timeline-pins/v1"
 _ORIGIN_PREFIX: Final = "agent-timeline/"
 _ORIGIN_BYTES: Final = 16
 """128 random bits: origins of different machines never meet, and say nothing about them."""
+_NAMES: Final = ("owner", "log", "fingerprint")
 
 
 class Pins(msgspec.Struct, frozen=True):
@@ -49,25 +57,45 @@ class Keystore(msgspec.Struct, frozen=True):
         return f"Keystore({self.pins.origin})"
 
 
-def create_keystore(locations: Locations, entropy: Entropy) -> Keystore:
-    """Make origin and keys. The pins are written last: without them there is no keystore.
+def begin_keystore(locations: Locations, entropy: Entropy) -> Keystore:
+    """Make origin and keys, and write down what will be the pins; what an interrupted call has left is kept.
+
+    Nothing is pinned until ``pin_keystore``: until then there is no log, and the keys have signed an empty tree at
+    most. A key that is there is never written over. An origin that was written down is gone on with; keys without
+    one get a new origin, so that nothing they may have signed before belongs to the new log.
 
     Raises:
         StateExistsError: there are pins already.
         StateUnwritableError: a file cannot be written.
+        StateIncompleteError, UnsafeFileError, KeyMismatchError: see ``load_keystore``, for what was left.
     """
     make_directory(locations.trust)
-    make_directory(_folder(locations))
+    make_directory(locations.keys)
     if is_there(locations.pins):
         message = f"{locations.pins}: exists already"
         raise StateExistsError(message)
-    origin = _ORIGIN_PREFIX + entropy.bytes(_ORIGIN_BYTES).hex()
-    owner = Signer(f"{origin}/owner", _new_key(locations, "owner", entropy))
-    log = Signer(origin, _new_key(locations, "log", entropy))
-    fingerprint_key = _new_key(locations, "fingerprint", entropy)
-    pins = Pins(origin, owner.verifier, log.verifier, _commitment(fingerprint_key))
-    write_atomic(locations.pins, _format_pins(pins))
-    return load_keystore(locations)
+    if not is_there(locations.begun):
+        origin = _ORIGIN_PREFIX + entropy.bytes(_ORIGIN_BYTES).hex()
+        owner = Signer(f"{origin}/owner", _key(locations, "owner", entropy))
+        log = Signer(origin, _key(locations, "log", entropy))
+        commitment = _commitment(_key(locations, "fingerprint", entropy))
+        pins = Pins(origin, owner.verifier, log.verifier, commitment)
+        write_atomic(locations.begun, _format_pins(pins))
+    return _load(locations, locations.begun)
+
+
+def pin_keystore(locations: Locations) -> None:
+    """Fix the pins that ``begin_keystore`` has written down: from now on a missing file is never a beginning.
+
+    Raises:
+        StateUnwritableError: they cannot be fixed.
+    """
+    rename_private(locations.begun, locations.pins)
+
+
+def key_files(locations: Locations) -> tuple[Path, ...]:
+    """Where the private keys lie."""
+    return tuple(_path(locations, name) for name in _NAMES)
 
 
 def load_keystore(locations: Locations) -> Keystore:
@@ -78,9 +106,13 @@ def load_keystore(locations: Locations) -> Keystore:
         UnsafeFileError: a file is not private.
         KeyMismatchError: a file is damaged, or a key is not the pinned one.
     """
+    return _load(locations, locations.pins)
+
+
+def _load(locations: Locations, pinned: Path) -> Keystore:
     check_directory(locations.trust)
-    check_directory(_folder(locations))
-    pins = _read_pins(locations.pins)
+    check_directory(locations.keys)
+    pins = _read_pins(pinned)
     owner = _signer(locations, "owner", pins.owner)
     log = _signer(locations, "log", pins.log)
     fingerprint_key = _read_key(locations, "fingerprint")
@@ -90,18 +122,16 @@ def load_keystore(locations: Locations) -> Keystore:
     return Keystore(pins, owner, log, fingerprint_key)
 
 
-def _folder(locations: Locations) -> Path:
-    return locations.trust / "keys"
-
-
 def _path(locations: Locations, name: str) -> Path:
-    return _folder(locations) / f"{name}.key"
+    return locations.keys / f"{name}.key"
 
 
-def _new_key(locations: Locations, name: str, entropy: Entropy) -> bytes:
-    seed = entropy.bytes(SEED_BYTES)
-    write_atomic(_path(locations, name), f"{_KEY_HEADER}\n{to_base64(seed)}\n".encode())
-    return seed
+def _key(locations: Locations, name: str, entropy: Entropy) -> bytes:
+    """The key that is there, or a new one."""
+    path = _path(locations, name)
+    if not is_there(path):
+        write_atomic(path, f"{_KEY_HEADER}\n{to_base64(entropy.bytes(SEED_BYTES))}\n".encode())
+    return _read_key(locations, name)
 
 
 def _read_key(locations: Locations, name: str) -> bytes:

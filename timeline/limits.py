@@ -18,6 +18,13 @@ INDEX_BYTES_MAX: Final = 16 * MIB
 INDEX_BYTES_DEFAULT: Final = 16 * MIB
 """Bytes that one indexing operation may cover (T19). A command runs as many operations as the file needs."""
 
+HEAD_BYTES: Final = 64 * KIB
+"""Bytes at the beginning of a followed file that are compared at every use: its header decides how lines are read.
+Headers of current hosts have 22 to 27 KB (formats §1.10); of a longer one the rest is left to the prefix proof."""
+
+TAIL_BYTES: Final = 256 * KIB
+"""Bytes before the end of what was committed that are compared at every use of a followed file, at least."""
+
 READ_BYTES: Final = 1 * MIB
 """The one reused read buffer: larger falls out of the processor's cache, smaller costs calls."""
 
@@ -45,14 +52,31 @@ RECALL_SECONDS_MIN: Final = 60
 RECALL_SECONDS_MAX: Final = 90 * 24 * 3600
 """How long the frozen snapshot of an ended session may be recalled."""
 
+FOLLOW_SECONDS_DEFAULT: Final = 12 * 3600
+FOLLOW_SECONDS_MIN: Final = 60
+FOLLOW_SECONDS_MAX: Final = 48 * 3600
+"""How long a session that goes on may be followed; then its last generation is a frozen snapshot."""
+
 HOOK_INPUT_BYTES_MAX: Final = 1 * MIB
 """A hook's standard input; a prompt may be long, but is not kept."""
+
+SESSION_INDEX_BYTES_MAX: Final = 1 * MIB
+"""How much of the end of a host's own list of sessions is looked at: some 4,000 sessions."""
+
+GIVEN_UP_MAX: Final = 32
+"""Replaced sidecar files that may lie there before they are removed together, within one opened state."""
 
 # -- files -----------------------------------------------------------------------------------------------------
 CONFIG_BYTES_MAX: Final = 64 * KIB
 KEY_BYTES_MAX: Final = 4 * KIB
 NOTE_BYTES_MAX: Final = 64 * KIB
 PATH_BYTES_MAX: Final = 4096
+FILE_READS_MAX: Final = 8
+"""Times that a private file is opened when a writer replaces it each time before it is read."""
+
+LOG_READS_MAX: Final = 8
+"""Times that a reader without the lock reads the log when each reading is overtaken by a commit."""
+
 LOCK_WAIT_SECONDS: Final = 10.0
 SQLITE_BUSY_MS: Final = 5000
 CLOCK_SKEW_MS: Final = 1000

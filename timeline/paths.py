@@ -53,6 +53,16 @@ class Locations(msgspec.Struct, frozen=True):
         return self.trust / "pins"
 
     @property
+    def begun(self) -> Path:
+        """What will be the pins: stands only while ``init`` has not fixed them."""
+        return self.trust / "pins.begun"
+
+    @property
+    def keys(self) -> Path:
+        """The private keys."""
+        return self.trust / "keys"
+
+    @property
     def settings(self) -> Path:
         """The owner's configuration."""
         return self.config / "config.toml"

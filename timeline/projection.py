@@ -15,6 +15,7 @@ import msgspec
 
 from sidecars.event import Event
 from sidecars.sidecar import EventRange
+from timeline.errors import QueryError
 from timeline.schema import SETTING_VOCABULARY
 from timeline.store import EventRow, Store
 from timeline.terms import event_mask, label_number, mask_bits, vocabulary_digest
@@ -62,6 +63,19 @@ def id_number(event_id: str) -> int:
     """The first 64 bits of an event id as SQLite's signed integer."""
     number = int(event_id.rpartition(":")[2][: _ID_BITS // 4], 16)
     return number - (1 << _ID_BITS) if number >= _SIGN else number
+
+
+def parse_event_id(text: str) -> int:
+    """The first 64 bits of what somebody gives as an event id, as ``id_number``.
+
+    Raises:
+        QueryError: not an event id.
+    """
+    prefix, _, digits = text.partition(":")
+    if prefix != "timeline-event" or len(digits) != 32 or not set(digits) <= set("0123456789abcdef"):
+        message = "not an event id"
+        raise QueryError(message, hint="an id is timeline-event: and 32 hex digits, from `timeline search`")
+    return id_number(text)
 
 
 def source_rows(events: Sequence[EventRow]) -> SourceRows:

@@ -8,6 +8,7 @@ must be equal to the stored one. A miss is a miss: nothing is widened, retried o
 import hashlib
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
+from typing import Final
 
 import msgspec
 
@@ -19,20 +20,28 @@ from sidecars.digest import Digest
 from sidecars.errors import DigestMismatchError
 from sidecars.event import Event, parse_event
 from sidecars.merkle import leaf_hash
-from timeline.account import check_accounted
-from timeline.errors import LimitError, SourceError, TranscriptChangedError, TranscriptMissingError
+from timeline.account import check_accounted, judged
+from timeline.errors import (
+    LimitError,
+    SourceError,
+    StrictFormatError,
+    TranscriptChangedError,
+    TranscriptMissingError,
+    TranscriptRewrittenError,
+)
 from timeline.events import derive_again, read_header
 from timeline.files import read_private_range
-from timeline.guard.enrollment import snapshot_of
 from timeline.limits import CARDS_MAX, WINDOW_SECONDS_MAX
+from timeline.prefix import find_unread, is_prefix_pending, open_enrolled
 from timeline.projection import near_bits
-from timeline.source import OpenSource, open_source
+from timeline.source import OpenSource
 from timeline.state import State, VerifiedSidecar
 from timeline.store import EventRow
 from timeline.terms import Query
 from timeline.view import EnrolledSource
 
 _HASH_BYTES = 32
+_OTHER_BYTES: Final = {"snapshot": TranscriptChangedError, "follow": TranscriptRewrittenError}
 
 
 class Status(StrEnum):
@@ -65,11 +74,16 @@ class Window(msgspec.Struct, frozen=True):
 
 
 class Card(msgspec.Struct, frozen=True):
-    """One verified event of one source: everything in it was re-derived from the transcript's bytes."""
+    """One verified event of one source: everything in it was re-derived from the transcript's bytes.
+
+    ``prefix_pending`` says of a followed file that bytes which stood before it last grew have not all been compared
+    since; ``None`` for a snapshot.
+    """
 
     event: Event
     source: EnrolledSource
     partly_understood: bool
+    prefix_pending: bool | None = None
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -95,8 +109,12 @@ class SearchScope:
     among thousands. It holds for the state as it is; after a commit another one is needed.
     """
 
-    def __init__(self, state: State, sources: Sequence[EnrolledSource]) -> None:
+    def __init__(
+        self, state: State, sources: Sequence[EnrolledSource], *, strict_formats: bool = False
+    ) -> None:
         """Check that the rows of every source are those of its sidecars.
+
+        ``strict_formats`` answers nothing from a source of which anything was not understood.
 
         Raises:
             StateError, SidecarError: the state is not to be believed.
@@ -107,6 +125,7 @@ class SearchScope:
         self._view = state.view
         self._sources = {source.index: source for source in sources}
         self._miss: Answer | None = None
+        self._strict = strict_formats
 
     def search(self, *, window: Window | None, query: Query | None) -> Answer:
         """Search by a time, by two terms, or by both.
@@ -119,7 +138,7 @@ class SearchScope:
         if found is None:
             return self._not_found()
         source, rows = found
-        return _answer(self._state, source, rows[:CARDS_MAX], more=len(rows) > CARDS_MAX)
+        return self._verified(source, rows[:CARDS_MAX], more=len(rows) > CARDS_MAX)
 
     def find_event(self, event_id: str, id64: int) -> Answer:
         """The one event with this id, verified like any card.
@@ -131,10 +150,21 @@ class SearchScope:
         for row in self._state.store.events("WHERE id64 = ?", (id64,)):
             holder = self._sources.get(row.source)
             if holder is not None and _stored_event(self._state, holder, row).id == event_id:
-                return _answer(self._state, holder, [row], more=False)
+                return self._verified(holder, [row], more=False)
         return self._not_found()
 
+    def _verified(self, source: EnrolledSource, rows: Sequence[EventRow], *, more: bool) -> Answer:
+        if self._strict and not judged(self._state, source).is_understood:
+            error = StrictFormatError
+            return Answer(Status.UNAVAILABLE, error.reason, source=source, hint=error.default_hint)
+        return _answer(self._state, source, rows, more=more)
+
     def _not_found(self) -> Answer:
+        for source in self._sources.values():
+            # Asked each time: a followed file grows without a change of the state.
+            if source.enrollment.mode == "follow" and (reason := find_unread(self._state, source)):
+                hint = "run `timeline index`: it reads on, or says what became of the file"
+                return Answer(Status.INDEX_UNVERIFIED, reason, hint=hint)
         if self._miss is None:
             self._miss = _miss(self._state, tuple(self._sources.values()))
         return self._miss
@@ -145,23 +175,36 @@ class SearchScope:
 
 
 def search(
-    state: State, sources: Sequence[EnrolledSource], *, window: Window | None, query: Query | None
+    state: State,
+    sources: Sequence[EnrolledSource],
+    *,
+    window: Window | None,
+    query: Query | None,
+    strict_formats: bool = False,
 ) -> Answer:
     """Ask one question; see ``SearchScope``.
 
     Raises:
         StateError, SidecarError: the state is not to be believed.
     """
-    return SearchScope(state, sources).search(window=window, query=query)
+    scope = SearchScope(state, sources, strict_formats=strict_formats)
+    return scope.search(window=window, query=query)
 
 
-def find_event(state: State, sources: Sequence[EnrolledSource], event_id: str, id64: int) -> Answer:
+def find_event(
+    state: State,
+    sources: Sequence[EnrolledSource],
+    event_id: str,
+    id64: int,
+    *,
+    strict_formats: bool = False,
+) -> Answer:
     """Look up one event; see ``SearchScope``.
 
     Raises:
         StateError, SidecarError: the state is not to be believed.
     """
-    return SearchScope(state, sources).find_event(event_id, id64)
+    return SearchScope(state, sources, strict_formats=strict_formats).find_event(event_id, id64)
 
 
 # -- ranking ---------------------------------------------------------------------------------------------------
@@ -323,12 +366,12 @@ def _miss(state: State, sources: Sequence[EnrolledSource]) -> Answer:
     """
     partly = False
     for source in sources:
-        if not source.enrollment.source.size:
+        if not source.newest.size:
             continue  # enrolled before the host wrote: no bytes, no events, and nothing to index
         if not source.entries:
             return Answer(Status.INDEX_UNVERIFIED, "source-not-indexed", hint="run `timeline index`")
         header = state.sidecar(source.entries[-1]).header
-        if header.end < source.enrollment.source.size:
+        if header.end < source.newest.size:
             return Answer(
                 Status.INDEX_UNVERIFIED, "source-partly-indexed", hint="run `timeline index` to its end"
             )
@@ -338,7 +381,7 @@ def _miss(state: State, sources: Sequence[EnrolledSource]) -> Answer:
                 "events-evicted",
                 hint="older events of a source were given up at the bound of 4,096; they may match",
             )
-        partly = partly or header.understanding != "understood"
+        partly = partly or not judged(state, source).is_understood
     if partly:
         return Answer(
             Status.PARTLY_UNDERSTOOD,
@@ -356,14 +399,15 @@ def _answer(state: State, source: EnrolledSource, rows: Sequence[EventRow], *, m
     adapter = ADAPTERS[source.enrollment.binding.host]
     cards, reread = [], 0
     header_now = state.sidecar(source.entries[-1]).header
-    partly = header_now.understanding != "understood" or header_now.end < source.enrollment.source.size
+    partly = not judged(state, source).is_understood or header_now.end < source.newest.size
     try:
-        with open_source(snapshot_of(source.enrollment)) as opened:
+        with open_enrolled(state, source) as opened:
+            pending = is_prefix_pending(source, opened) if source.enrollment.mode == "follow" else None
             header = read_header(adapter, opened)
             for row in rows:
                 event = _stored_event(state, source, row)
                 if verify_event(state, source, adapter, header, opened, event):
-                    cards.append(Card(event, source, partly))
+                    cards.append(Card(event, source, partly, pending))
                 else:
                     reread += 1
     except TranscriptMissingError as error:
@@ -388,7 +432,7 @@ def verify_event(
     """Read an event's exact lines again; true if they still tell the same event.
 
     Raises:
-        TranscriptChangedError: a line's bytes are not those that were indexed.
+        TranscriptChangedError, TranscriptRewrittenError: a line's bytes are not those that were indexed.
         SourceError: the file cannot be read.
     """
     lines = []
@@ -398,7 +442,7 @@ def verify_event(
             message = (
                 f"{opened.snapshot.path}: the line at byte {line.offset} is not the one that was indexed"
             )
-            raise TranscriptChangedError(message)
+            raise _OTHER_BYTES[source.enrollment.mode](message)
         lines.append(CitedLine(line.offset, content, line.part))
     again = derive_again(
         adapter,

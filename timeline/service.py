@@ -14,11 +14,11 @@ from typing import Literal
 import msgspec
 
 from adapters.errors import AdapterError
+from adapters.registry import ADAPTERS
 from sidecars.digest import Digest
 from sidecars.encoding import to_base64url
 from sidecars.errors import SidecarError
-from sidecars.leaf import Enrollment, KeyEpoch, Policy, Revocation
-from timeline.binding import HOSTS
+from sidecars.leaf import Enrollment, Policy, Revocation
 from timeline.clock import SystemClock, SystemEntropy
 from timeline.config import Config, default_config, load_config, write_default_config
 from timeline.errors import (
@@ -30,18 +30,17 @@ from timeline.errors import (
     ReceiptUnavailableError,
     ScopeError,
     SourceError,
-    StateExistsError,
     TimelineError,
     TranscriptMissingError,
     UsageError,
 )
-from timeline.files import hold_directory, is_there, make_directory
+from timeline.founding import found_timeline
 from timeline.guard.enrollment import (
+    Consent,
     check_confirmed,
-    check_not_expired,
-    is_expired,
+    check_consent,
+    decide_consent,
     make_enrollment,
-    snapshot_of,
 )
 from timeline.guard.receipt import (
     Receipt,
@@ -52,18 +51,18 @@ from timeline.guard.receipt import (
     source_at_prompt,
     spend_receipt,
 )
+from timeline.guard.transcript import locate_transcript
+from timeline.hosts import HOSTS
 from timeline.index import IndexResult, Progress, index_source
-from timeline.keystore import create_keystore
 from timeline.limits import INDEX_BYTES_DEFAULT, RECALL_SECONDS_MAX, RECALL_SECONDS_MIN
-from timeline.lock import hold_writer_lock
 from timeline.paths import Locations, find_locations
-from timeline.projection import id_number, write_vocabulary
+from timeline.projection import parse_event_id
 from timeline.search import Answer, Window, find_event, search
-from timeline.source import check_below, check_path, open_source, take_snapshot
+from timeline.source import Rule, check_grown, check_same, take_snapshot
 from timeline.state import Ports, State, open_for_writing, open_state
-from timeline.store import Store, create_store
+from timeline.status import SourceStatus, find_status
+from timeline.store import Store
 from timeline.terms import Query
-from timeline.tlog import write_empty_log
 from timeline.verify import Report, verify
 from timeline.view import EnrolledSource, LogView, same_transcript
 
@@ -76,17 +75,6 @@ class Session(msgspec.Struct, frozen=True):
     locations: Locations
     ports: Ports = msgspec.field(default_factory=lambda: Ports(SystemClock(), SystemEntropy()))
     environment: Mapping[str, str] = msgspec.field(default_factory=lambda: dict(os.environ))
-
-
-class SourceStatus(msgspec.Struct, frozen=True):
-    """An enrolled source as it stands now. ``state`` is current, stale, gone, expired, replaced or revoked."""
-
-    source: EnrolledSource
-    state: str
-    reason: str | None
-    indexed: int
-    events: int
-    understanding: str | None
 
 
 def session_from(environment: Mapping[str, str]) -> Session:
@@ -125,48 +113,15 @@ def project_of(folder: str) -> str:
 def init_state(
     session: Session, *, owner_presence: OwnerPresence = "terminal", simulated_host: bool = False
 ) -> LogView:
-    """Make keys, state, head and anchor, and record the owner's rules in the first leaf.
-
-    Head and anchor of the empty tree are written before anything else refers to them, so that a missing one is
-    never a fresh start.
+    """Make keys, state, head and anchor, and record the owner's rules in the first leaf; or complete what was begun.
 
     Raises:
-        StateExistsError: there is one already; nothing is changed.
-        StateError: it cannot be written.
+        StateExistsError: there is one already, or only parts of one; nothing is changed.
+        StateError, SidecarError: it cannot be written, or what was left is not to be believed.
     """
-    where = session.locations
-    write_default_config(where.settings, default_config(_user_name()))
-    with hold_writer_lock(where.lock):
-        _refuse_taken(where)
-        make_directory(where.state)
-        with hold_directory(where.state):
-            return _make_state(session, owner_presence, simulated_host=simulated_host)
-
-
-def _make_state(session: Session, owner_presence: OwnerPresence, *, simulated_host: bool) -> LogView:
-    """The part of ``init_state`` that nobody else may do at the same time."""
-    where = session.locations
-    _refuse_taken(where)  # again: until the folder was held, another could make one
-    make_directory(where.sidecars)
-    keystore = create_keystore(where, session.ports.entropy)
-    write_empty_log(where, keystore)
-    create_store(where.database).close()
-    with open_state(where, session.ports) as state:
-        state.commit(
-            [
-                Policy(owner_presence=owner_presence, simulated_host=simulated_host),
-                KeyEpoch(epoch=0, log_key=str(keystore.pins.log), owner_key=str(keystore.pins.owner)),
-            ],
-            project=lambda store, _leaves: write_vocabulary(store),
-        )
-        return state.view
-
-
-def _refuse_taken(where: Locations) -> None:
-    for taken in (where.pins, where.anchor, where.head, where.database):
-        if is_there(taken):
-            message = f"{taken}: exists already"
-            raise StateExistsError(message)
+    write_default_config(session.locations.settings, default_config(_user_name()))
+    rules = Policy(owner_presence=owner_presence, simulated_host=simulated_host)
+    return found_timeline(session.locations, session.ports, rules)
 
 
 # -- consent ---------------------------------------------------------------------------------------------------
@@ -179,12 +134,11 @@ def receive_prompt(session: Session, host: str, content: bytes) -> Receipt:
         AccessError, SourceError: the event, scope or transcript does not qualify.
         StateError, SidecarError: the state cannot be used.
     """
-    if host not in HOSTS:
+    if host not in HOSTS or host not in ADAPTERS:
         message = f"host {host[:40]!r}: not a reviewed host"
-        raise HookInputError(message, hint=f"hosts: {', '.join(HOSTS)}")
-    event = parse_prompt_event(content)
-    path = _canonical_transcript(event.transcript_path)
-    check_below(path, _codex_sessions(session), event.session)
+        raise HookInputError(message, hint=f"hosts: {', '.join(ADAPTERS)}")
+    event = parse_prompt_event(content, HOSTS[host])
+    path = locate_transcript(HOSTS[host], event, session.environment)
     try:
         snapshot = take_snapshot(path)
     except TranscriptMissingError:
@@ -215,13 +169,22 @@ def list_receipts(session: Session, root: str) -> tuple[Receipt, ...]:
 
 
 def enroll(
-    session: Session, root: str, receipt_id: str, *, confirmed: bool, recall_seconds: int | None = None
+    session: Session,
+    root: str,
+    receipt_id: str,
+    *,
+    confirmed: bool,
+    recall_seconds: int | None = None,
+    follow: bool = False,
 ) -> Enrollment:
     """The owner consents: spend a receipt and record the enrollment (T6, T10).
+
+    With ``follow`` the file may grow while the configured time lasts; without it nothing but the snapshot counts.
 
     Raises:
         AccessError: not confirmed, no such receipt, another project, or the file is another one; but for the
             first two, the receipt is spent.
+        ClockError: the clock stands before the receipt or before the newest leaf.
         SourceError, StateError, SidecarError: the transcript or the state cannot be used.
     """
     check_confirmed(confirmed=confirmed)
@@ -241,11 +204,16 @@ def enroll(
             raise EnrollmentUnavailableError(
                 message, hint="give that project with --root; the receipt is spent"
             )
-        now = take_snapshot(receipt.source.path)
+        rule = check_grown if follow else check_same
+        now = take_snapshot(receipt.source.path, rule=rule)
         if receipt.source.prefix_length is not None and receipt.source.prefix_digest is not None:
-            _check_prefix(receipt)
+            _check_prefix(receipt, rule)
         enrollment = make_enrollment(
-            receipt, now, now_ms=now_ms, recall_seconds=recall_seconds or config.recall_seconds
+            receipt,
+            now,
+            now_ms=now_ms,
+            recall_seconds=recall_seconds or config.recall_seconds,
+            follow_seconds=config.follow_seconds if follow else None,
         )
         replaced = [s.index for s in state.view.active if same_transcript(s.enrollment, enrollment)]
         state.commit([enrollment], project=lambda store, _leaves: _drop_sources(store, replaced))
@@ -277,7 +245,7 @@ def list_sources(session: Session, root: str | None) -> tuple[SourceStatus, ...]
     project = None if root is None else canonical_root(root)
     with open_state(session.locations, session.ports) as state:
         found = [
-            _source_status(state, source, session.ports.clock.now_ms())
+            find_status(state, source)
             for source in state.view.sources
             if project is None or source.enrollment.binding.project == project
         ]
@@ -301,15 +269,24 @@ def index(
     Returns, for each source, the result or the source with the error that refused it.
 
     Raises:
-        EnrollmentUnavailableError: nothing is enrolled.
+        AccessError: nothing is enrolled, or it has ended.
+        ClockError: the clock stands before the consent.
         StateError, SidecarError: the state cannot be used.
     """
     results: list[IndexResult | tuple[EnrolledSource, Exception]] = []
     with open_for_writing(session.locations, session.ports) as state:
-        for source in _asked(state, session, root, source_ref):
+        strict = _config(session).strict_formats
+        for source in asked_sources(state, session, root, source_ref):
             try:
                 results.append(
-                    index_source(state, source, max_bytes=max_bytes, operations=operations, progress=progress)
+                    index_source(
+                        state,
+                        source,
+                        max_bytes=max_bytes,
+                        operations=operations,
+                        progress=progress,
+                        strict_formats=strict,
+                    )
                 )
             except _REFUSES_ONE_SOURCE as error:
                 results.append((source, error))
@@ -329,14 +306,16 @@ def find(
     Raises:
         QueryError: neither a time nor terms.
         AccessError: nothing is enrolled, or it has ended.
+        ClockError: the clock stands before the consent.
         StateError, SidecarError: the state is not to be believed.
     """
     if window is None and query is None:
         message = "a search needs a time or two terms"
         raise QueryError(message)
-    with _open_repaired(session) as state:
-        sources = _asked(state, session, root, source_ref)
-        return search(state, sources, window=window, query=query), state.view
+    with open_repaired(session) as state:
+        sources = asked_sources(state, session, root, source_ref)
+        strict = _config(session).strict_formats
+        return search(state, sources, window=window, query=query, strict_formats=strict), state.view
 
 
 def show(session: Session, root: str, event_id: str) -> tuple[Answer, LogView]:
@@ -345,15 +324,14 @@ def show(session: Session, root: str, event_id: str) -> tuple[Answer, LogView]:
     Raises:
         QueryError: not an event id.
         AccessError: nothing is enrolled, or it has ended.
+        ClockError: the clock stands before the consent.
         StateError, SidecarError: the state is not to be believed.
     """
-    prefix, _, digits = event_id.partition(":")
-    if prefix != "timeline-event" or len(digits) != 32 or not set(digits) <= set("0123456789abcdef"):
-        message = "not an event id"
-        raise QueryError(message, hint="an id is timeline-event: and 32 hex digits, from `timeline search`")
-    with _open_repaired(session) as state:
-        sources = _asked(state, session, root, None)
-        return find_event(state, sources, event_id, id_number(event_id)), state.view
+    number = parse_event_id(event_id)
+    with open_repaired(session) as state:
+        sources = asked_sources(state, session, root, None)
+        strict = _config(session).strict_formats
+        return find_event(state, sources, event_id, number, strict_formats=strict), state.view
 
 
 def verify_timeline(session: Session, *, deep: bool, progress: Progress | None = None) -> Report:
@@ -365,7 +343,7 @@ def verify_timeline(session: Session, *, deep: bool, progress: Progress | None =
 
 
 @contextmanager
-def _open_repaired(session: Session) -> Iterator[State]:
+def open_repaired(session: Session) -> Iterator[State]:
     """A state for reading; where a repair is due, under the lock with the repair taken."""
     with open_state(session.locations, session.ports) as state:
         if state.consistent:
@@ -375,7 +353,9 @@ def _open_repaired(session: Session) -> Iterator[State]:
         yield state
 
 
-def _asked(state: State, session: Session, root: str, source_ref: str | None) -> Sequence[EnrolledSource]:
+def asked_sources(
+    state: State, session: Session, root: str, source_ref: str | None
+) -> Sequence[EnrolledSource]:
     """The sources that a request of this project may use: active, in exactly the owner's scope, not ended."""
     project = canonical_root(root)
     config = _config(session)
@@ -390,9 +370,10 @@ def _asked(state: State, session: Session, root: str, source_ref: str | None) ->
         message = f"{project}: nothing is enrolled that covers this"
         raise EnrollmentUnavailableError(message)
     now_ms = session.ports.clock.now_ms()
-    usable = [source for source in inside if not is_expired(source, now_ms)]
-    if not usable:
-        check_not_expired(inside[-1], now_ms)
+    usable = [source for source in inside if decide_consent(source, now_ms) is not Consent.ENDED]
+    # A clock that went back is said, not left out: the answer would lack that source without a word.
+    for source in usable or inside[-1:]:
+        check_consent(source, now_ms)
     return usable
 
 
@@ -404,34 +385,14 @@ def _in_scope(config: Config, source: EnrolledSource) -> bool:
     return binding.scope() == now.scope()
 
 
-def _source_status(state: State, source: EnrolledSource, now_ms: int) -> SourceStatus:
-    standing, reason = str(source.standing), None
-    indexed, events, understanding = 0, 0, None
-    if source.kept:
-        header = state.sidecar(source.entries[-1]).header
-        indexed, understanding = header.end, header.understanding
-        events = sum(entry.count for entry in source.kept)
-    if standing == "active":
-        standing = "expired" if is_expired(source, now_ms) else "current"
-    if standing == "current":
-        try:
-            with open_source(snapshot_of(source.enrollment)):
-                pass
-        except TranscriptMissingError as error:
-            standing, reason = "gone", error.reason
-        except SourceError as error:
-            standing, reason = "stale", error.reason
-    return SourceStatus(source, standing, reason, indexed, events, understanding)
-
-
-def _check_prefix(receipt: Receipt) -> None:
+def _check_prefix(receipt: Receipt, rule: Rule) -> None:
     """The first bytes must still be those of the prompt: growth is allowed, another beginning is not.
 
     Raises:
         ReceiptChangedError: they are not.
     """
     length = receipt.source.prefix_length or 0
-    now = take_snapshot(receipt.source.path, length)
+    now = take_snapshot(receipt.source.path, length, rule)
     if now.prefix_length != length or to_base64url(now.prefix_digest) != receipt.source.prefix_digest:
         message = f"{receipt.source.path}: its first {length} bytes are not those at the prompt"
         raise ReceiptChangedError(message)
@@ -461,20 +422,6 @@ def _project_at(cwd: str) -> str:
         message = "scope field project: the host's working folder must be an absolute path"
         raise ScopeError(message)
     return project_of(cwd)
-
-
-def _codex_sessions(session: Session) -> Path:
-    """The host's own sessions folder: its home from the environment, never from the event."""
-    home = session.environment.get("CODEX_HOME") or os.path.join(
-        session.environment.get("HOME", ""), ".codex"
-    )
-    return Path(os.path.realpath(home)) / "sessions"
-
-
-def _canonical_transcript(path: str) -> str:
-    """The path with links in its folders resolved; the file itself may not be one."""
-    check_path(path)
-    return os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
 
 
 def _config(session: Session) -> Config:

@@ -8,7 +8,7 @@ import errno
 import hashlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -25,6 +25,8 @@ from timeline.errors import (
     TranscriptPathError,
     TranscriptReplacedError,
     TranscriptSessionError,
+    TranscriptTouchedError,
+    TranscriptTruncatedError,
     TranscriptUnreadableError,
 )
 from timeline.limits import PATH_BYTES_MAX, PREFIX_BYTES_MAX
@@ -46,13 +48,22 @@ class Snapshot(msgspec.Struct, frozen=True):
     prefix_digest: bytes
 
 
-class OpenSource:
-    """An open transcript that still is what its snapshot says."""
+Rule = Callable[[Snapshot, os.stat_result], None]
+"""Raises a ``SourceError`` unless a file that was looked at may still be used for a snapshot of it."""
 
-    def __init__(self, descriptor: int, snapshot: Snapshot) -> None:
+
+class OpenSource:
+    """An open transcript that still is what its snapshot says, or has grown from it where ``rule`` allows that."""
+
+    def __init__(
+        self, descriptor: int, snapshot: Snapshot, now: Snapshot | None = None, rule: Rule | None = None
+    ) -> None:
         """Take over an open descriptor; ``open_source`` closes it."""
         self._descriptor = descriptor
+        self._rule = check_same if rule is None else rule
         self.snapshot = snapshot
+        self.now = snapshot if now is None else now
+        """What the file was when it was opened."""
 
     def read(self, offset: int, length: int) -> bytes:
         """Exactly ``length`` bytes at ``offset``.
@@ -62,10 +73,20 @@ class OpenSource:
             TranscriptUnreadableError: the operating system refused.
         """
         content = bytearray(length)
-        if self.read_into(memoryview(content), offset) != length:
-            message = f"{self.snapshot.path}: ends before byte {offset + length}"
-            raise TranscriptChangedError(message)
+        self.read_all_into(memoryview(content), offset)
         return bytes(content)
+
+    def read_all_into(self, buffer: memoryview, offset: int) -> None:
+        """Fill all of ``buffer`` from ``offset`` on.
+
+        Raises:
+            TranscriptChangedError: the file is shorter now.
+            TranscriptUnreadableError: the operating system refused.
+        """
+        if self.read_into(buffer, offset) != len(buffer):
+            self.check()  # says by its own rule what became of the file
+            message = f"{self.snapshot.path}: ends before byte {offset + len(buffer)}"
+            raise TranscriptChangedError(message)
 
     def read_into(self, buffer: memoryview, offset: int) -> int:
         """Fill ``buffer`` from ``offset`` on; fewer bytes only at the end of the file.
@@ -85,17 +106,19 @@ class OpenSource:
         return filled
 
     def check(self) -> None:
-        """Look again: the open file and the path both still are the snapshot.
+        """Look again: the open file and the path both still are what was opened, by the rule it was opened with.
 
         Raises:
             SourceError: changed, replaced, linked or gone.
         """
-        _check_moment(self.snapshot, _fstat(self.snapshot.path, self._descriptor))
-        _check_moment(self.snapshot, _lstat(self.snapshot.path))
+        self._rule(self.now, _fstat(self.now.path, self._descriptor))
+        self._rule(self.now, _lstat(self.now.path))
 
 
-def take_snapshot(path: str, prefix_length: int = PREFIX_BYTES_MAX) -> Snapshot:
+def take_snapshot(path: str, prefix_length: int = PREFIX_BYTES_MAX, rule: Rule | None = None) -> Snapshot:
     """Read a transcript's metadata and at most ``prefix_length`` (≤ 4 KiB) of its bytes (T11).
+
+    ``rule`` says what may become of it meanwhile; without one, nothing (``check_same``).
 
     Raises:
         SourceError: not a plain private-to-us file, or it changed meanwhile.
@@ -116,8 +139,9 @@ def take_snapshot(path: str, prefix_length: int = PREFIX_BYTES_MAX) -> Snapshot:
             prefix_length=len(prefix),
             prefix_digest=hashlib.sha256(prefix).digest(),
         )
-        _check_moment(snapshot, _fstat(path, descriptor))
-        _check_moment(snapshot, _lstat(path))
+        check = check_same if rule is None else rule
+        check(snapshot, _fstat(path, descriptor))
+        check(snapshot, _lstat(path))
     except OSError as error:
         raise _unreadable(path, error) from error
     finally:
@@ -126,16 +150,22 @@ def take_snapshot(path: str, prefix_length: int = PREFIX_BYTES_MAX) -> Snapshot:
 
 
 @contextmanager
-def open_source(expected: Snapshot) -> Iterator[OpenSource]:
+def open_source(expected: Snapshot, rule: Rule | None = None) -> Iterator[OpenSource]:
     """Open a transcript that must still be ``expected``, and check again when the block ends.
+
+    ``rule`` says what still is; without one, nothing but the very same (``check_same``).
 
     Raises:
         SourceError: it is not, before or after (T12, T13).
     """
     descriptor = _open(expected.path)
     try:
-        source = OpenSource(descriptor, expected)
-        _check_moment(expected, _fstat(expected.path, descriptor))
+        found = _fstat(expected.path, descriptor)
+        (check_same if rule is None else rule)(expected, found)
+        now = msgspec.structs.replace(
+            expected, size=found.st_size, mtime_ns=found.st_mtime_ns, ctime_ns=found.st_ctime_ns
+        )
+        source = OpenSource(descriptor, expected, now, rule)
         prefix = source.read(0, expected.prefix_length)
         if hashlib.sha256(prefix).digest() != expected.prefix_digest:
             message = f"{expected.path}: its first {expected.prefix_length} bytes were rewritten"
@@ -146,12 +176,58 @@ def open_source(expected: Snapshot) -> Iterator[OpenSource]:
         os.close(descriptor)
 
 
-def check_below(path: str, root: Path, session: str) -> None:
-    """The transcript must lie below the host's sessions folder and its name must hold the session id.
+@contextmanager
+def open_any(path: str) -> Iterator[OpenSource]:
+    """Open any regular file as it is now, to look at it once; it may grow meanwhile, and links to it are followed.
+
+    Nothing is bound to it, and nobody has consented: evidence needs ``open_source``.
+
+    Raises:
+        SourceError: missing, not regular, or not readable.
+    """
+    # A path that no file can have is refused before the operating system is asked.
+    real = os.path.realpath(path) if "\0" not in path else check_path(path)
+    _check_regular(real, _lstat(real))
+    try:
+        descriptor = os.open(real, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError as error:
+        raise _unreadable(real, error) from error
+    try:
+        found = _fstat(real, descriptor)
+        _check_regular(real, found)
+        yield OpenSource(
+            descriptor,
+            Snapshot(
+                path=real,
+                device=found.st_dev,
+                inode=found.st_ino,
+                size=found.st_size,
+                mtime_ns=found.st_mtime_ns,
+                ctime_ns=found.st_ctime_ns,
+                prefix_length=0,
+                prefix_digest=hashlib.sha256().digest(),
+            ),
+        )
+    finally:
+        os.close(descriptor)
+
+
+def look_at_source(expected: Snapshot, rule: Rule) -> int:
+    """The size of a transcript that is not opened; it must be what ``rule`` makes of ``expected``.
+
+    Raises:
+        SourceError: it is not.
+    """
+    found = _lstat(expected.path)
+    rule(expected, found)
+    return found.st_size
+
+
+def check_below(path: str, root: Path) -> None:
+    """The transcript must lie below the host's sessions folder.
 
     Raises:
         TranscriptOutsideError: it lies elsewhere, or the folder is missing or a link.
-        TranscriptSessionError: its name is another session's.
     """
     try:
         if not stat.S_ISDIR(os.lstat(root).st_mode):
@@ -164,8 +240,22 @@ def check_below(path: str, root: Path, session: str) -> None:
     if not inside:
         message = f"{path}: not below {root}"
         raise TranscriptOutsideError(message)
-    if session not in Path(path).name:
-        message = f"{path}: the file name does not hold the session id"
+
+
+def check_names(
+    path: str, root: Path, session: str, names_session: Callable[[tuple[str, ...], str], bool]
+) -> None:
+    """The path below the sessions folder must name the session, as this host's paths do.
+
+    Raises:
+        TranscriptSessionError: it is another session's, or none's.
+    """
+    try:
+        parts = Path(path).relative_to(os.path.realpath(root)).parts
+    except ValueError:
+        parts = ()
+    if not names_session(parts, session):
+        message = f"{path}: the path is not that of the session"
         raise TranscriptSessionError(message)
 
 
@@ -207,9 +297,7 @@ def _check_plain(path: str, found: os.stat_result) -> None:
     if stat.S_ISLNK(found.st_mode):
         message = f"{path}: is a symbolic link"
         raise TranscriptLinkedError(message)
-    if not stat.S_ISREG(found.st_mode):
-        message = f"{path}: is not a regular file"
-        raise TranscriptNotRegularError(message)
+    _check_regular(path, found)
     if found.st_nlink != 1:
         message = f"{path}: has {found.st_nlink} links"
         raise TranscriptLinkedError(message)
@@ -218,11 +306,19 @@ def _check_plain(path: str, found: os.stat_result) -> None:
         raise TranscriptOwnerError(message)
 
 
-def _check_moment(expected: Snapshot, found: os.stat_result) -> None:
-    _check_plain(expected.path, found)
-    if (found.st_dev, found.st_ino) != (expected.device, expected.inode):
-        message = f"{expected.path}: another file stands at the path"
-        raise TranscriptReplacedError(message)
+def _check_regular(path: str, found: os.stat_result) -> None:
+    if not stat.S_ISREG(found.st_mode):
+        message = f"{path}: is not a regular file"
+        raise TranscriptNotRegularError(message)
+
+
+def check_same(expected: Snapshot, found: os.stat_result) -> None:
+    """The file must be the one of the snapshot and must not have been written since (T13).
+
+    Raises:
+        SourceError: it is not.
+    """
+    _check_file(expected, found)
     if (found.st_size, found.st_mtime_ns, found.st_ctime_ns) != (
         expected.size,
         expected.mtime_ns,
@@ -230,6 +326,29 @@ def _check_moment(expected: Snapshot, found: os.stat_result) -> None:
     ):
         message = f"{expected.path}: size or times are not those of the snapshot ({expected.size} bytes)"
         raise TranscriptChangedError(message)
+
+
+def check_grown(expected: Snapshot, found: os.stat_result) -> None:
+    """The file must be the one of the snapshot, and longer if it was written since; its bytes are another question.
+
+    Raises:
+        SourceError: it is not.
+    """
+    _check_file(expected, found)
+    if found.st_size < expected.size:
+        message = f"{expected.path}: {found.st_size} bytes, {expected.size} were committed"
+        raise TranscriptTruncatedError(message)
+    times = (found.st_mtime_ns, found.st_ctime_ns)
+    if found.st_size == expected.size and times != (expected.mtime_ns, expected.ctime_ns):
+        message = f"{expected.path}: other times at the same {expected.size} bytes"
+        raise TranscriptTouchedError(message)
+
+
+def _check_file(expected: Snapshot, found: os.stat_result) -> None:
+    _check_plain(expected.path, found)
+    if (found.st_dev, found.st_ino) != (expected.device, expected.inode):
+        message = f"{expected.path}: another file stands at the path"
+        raise TranscriptReplacedError(message)
 
 
 def _fstat(path: str, descriptor: int) -> os.stat_result:

@@ -12,21 +12,25 @@ import msgspec
 from sidecars.digest import Digest
 from sidecars.envelope import open_envelope, seal
 from sidecars.errors import DigestMismatchError
-from sidecars.leaf import Body, Leaf, SidecarEntry
+from sidecars.leaf import Body, Extension, Leaf, PrefixProof, SidecarEntry
 from sidecars.sidecar import PAYLOAD_TYPE, EventRange, Sidecar, SidecarHeader, parse_sidecar
 from sidecars.store import Store as SidecarStore
 from sidecars.trust import Belief, Consistent
 from timeline.clock import Clock, Entropy
-from timeline.errors import StateIncompleteError, StateMissingError
+from timeline.errors import InitInterruptedError, StateMissingError
 from timeline.files import DirectoryIdentity, check_directory, hold_directory, is_there, remove_temporaries
 from timeline.keystore import Keystore, load_keystore
+from timeline.limits import GIVEN_UP_MAX
 from timeline.lock import hold_writer_lock
 from timeline.paths import Locations
+from timeline.projection import SourceRows
+from timeline.remains import Stage, decide_stage, find_remains
 from timeline.store import Store, open_store
 from timeline.tlog import LogReading, Probe, Step, no_probe, read_log, repair, seal_batch, write_batch
 from timeline.view import LogView, fold_leaves
 
-_INIT_AGAIN = "nothing was recorded yet: remove the state and trust folders, then run `timeline init` again"
+_KEEPING = (Extension, SidecarEntry, PrefixProof)
+"""Leaves after which nothing has to go at once: what they give up is replaced evidence, and no consent ends."""
 
 
 class Ports(msgspec.Struct, frozen=True):
@@ -68,6 +72,8 @@ class State:
         self._verified: dict[str, VerifiedSidecar] = {}
         self.accounted: dict[int, int] = {}
         """Sources whose stored rows were found to be those of their sidecars, with the number of sidecars."""
+        self.followed: dict[int, tuple[int, SourceRows]] = {}
+        """The rows of followed sources that were committed while this state was open, with the number of sidecars."""
         self._structure_checked = False
         self._take(reading)
 
@@ -94,9 +100,11 @@ class State:
     def _take(self, reading: LogReading) -> None:
         self._reading = reading
         self.accounted.clear()
+        self.followed.clear()
         self._belief = reading.finding.belief
         self._view = fold_leaves(reading.leaves)
-        self._leaves: list[Leaf] = list(reading.leaves)
+        self._given_up = GIVEN_UP_MAX
+        """Files that no leaf needs any more and that still lie there; at the beginning it is not known."""
 
     def check_structure(self) -> None:
         """Let the database check its own pages, once while this state is open.
@@ -143,8 +151,8 @@ class State:
             newest_ms=self._view.newest_ms,
             entropy=self.ports.entropy,
         )
-        leaves = [*self._leaves, *batch.leaves]
-        view = fold_leaves(leaves)  # before anything is written: a batch that contradicts the log never is
+        # Before anything is written: a batch that contradicts the log never is.
+        view = fold_leaves(batch.leaves, self._view)
         write_batch(
             self.locations,
             self.store,
@@ -153,8 +161,11 @@ class State:
             project=lambda store: project(store, batch.leaves) if project else None,
             probe=self.ports.probe,
         )
-        self._belief, self._view, self._leaves = batch.belief, view, leaves
-        self._remove_unneeded()
+        self._given_up += sum(len(body.evicts) for body in bodies if isinstance(body, SidecarEntry))
+        self._belief, self._view = batch.belief, view
+        if self._given_up >= GIVEN_UP_MAX or not all(isinstance(body, _KEEPING) for body in bodies):
+            self._remove_unneeded()
+            self._given_up = 0
         return batch.leaves
 
     def put_sidecar(self, payload: bytes, sidecar: Sidecar) -> VerifiedSidecar:
@@ -228,21 +239,30 @@ def verify_sidecar(
 
 
 @contextmanager
-def open_state(locations: Locations, ports: Ports) -> Iterator[State]:
-    """Open and verify a timeline for reading.
+def open_state(locations: Locations, ports: Ports, *, may_be_empty: bool = False) -> Iterator[State]:
+    """Open and verify a timeline for reading. ``may_be_empty`` is for ``init``, which fills it.
 
     Raises:
         StateMissingError: there is none.
+        InitInterruptedError: nothing was recorded in it yet.
         StateError, SidecarError: it is not to be believed, with the reason.
     """
     if not is_there(locations.state) and not is_there(locations.trust):
         message = f"{locations.state}: no timeline here"
         raise StateMissingError(message)
+    if decide_stage(find_remains(locations)) is Stage.UNPINNED:
+        message = f"{locations.state}: `timeline init` was interrupted before the keys were pinned"
+        raise InitInterruptedError(message)
     _folders(locations)
     keystore = load_keystore(locations)
     store = open_store(locations.database)
     try:
-        yield State(locations, ports, keystore, store, read_log(locations, store, keystore))
+        state = State(locations, ports, keystore, store, read_log(locations, store, keystore))
+        if state.view.policy is None and not may_be_empty:
+            # Nothing can be enrolled, and a commit on top would never be believed: the first leaf must be a policy.
+            message = f"{locations.state}: the log is empty, `timeline init` was interrupted"
+            raise InitInterruptedError(message)
+        yield state
     finally:
         store.close()
 
@@ -262,10 +282,6 @@ def open_for_writing(locations: Locations, ports: Ports) -> Iterator[State]:
         state.sidecars.remove_strays()
         if not state.consistent:
             state.repair()
-        if state.view.policy is None:
-            # A commit on top would be signed, and never be believed: the first leaf must be a policy.
-            message = f"{locations.state}: the log is empty, `timeline init` was interrupted"
-            raise StateIncompleteError(message, hint=_INIT_AGAIN)
         yield state
 
 

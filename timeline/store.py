@@ -21,9 +21,9 @@ from timeline.errors import (
     UnsafeFileError,
     UnsupportedStateError,
 )
-from timeline.files import check_private
+from timeline.files import check_private, is_there, write_atomic
 from timeline.limits import SQLITE_BUSY_MS
-from timeline.schema import APPLICATION_ID, PROJECTIONS, SCHEMA_VERSION, TABLES, migrate
+from timeline.schema import APPLICATION_ID, PROJECTIONS, SCHEMA_VERSION, TABLES, empty_database
 
 _BESIDE = ("", "-wal", "-shm", "-journal")
 """The database and what SQLite keeps beside it while it is open or after a crash: all of it is the state."""
@@ -239,25 +239,17 @@ class Store:
 
 
 def create_store(path: Path) -> Store:
-    """Make a new database with mode 0600.
+    """Make a new database with mode 0600, whole or not at all; the caller lets nobody else make one meanwhile.
 
     Raises:
         StateExistsError: there is one.
         StateUnwritableError: it cannot be made.
     """
-    try:
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
-    except FileExistsError as error:
+    if is_there(path):
         message = f"{path}: exists already"
-        raise StateExistsError(message) from error
-    except OSError as error:
-        message = f"{path}: cannot be created"
-        raise StateUnwritableError(message) from error
-    store = _connect(path)
-    with store._errors():  # noqa: SLF001  (its own constructor)
-        store._connection.execute("PRAGMA journal_mode = WAL")  # noqa: SLF001  (its own constructor)
-        migrate(store._connection)  # noqa: SLF001  (its own constructor)
-    return store
+        raise StateExistsError(message)
+    write_atomic(path, empty_database())
+    return _connect(path)
 
 
 def open_store(path: Path) -> Store:

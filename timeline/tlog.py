@@ -2,8 +2,9 @@
 
 Order of a commit, under the writer lock: sidecar files, then one database transaction with leaves and projections,
 then the head, then the anchor. Whatever instruction a crash hits, anchor and head are never ahead of the state, so
-that either being ahead is always an alarm. Repair goes forward by exactly one complete, linked, signed batch;
-what to believe is decided by ``sidecars.trust`` alone.
+that either being ahead is always an alarm. A reader holds no lock and may read them at different moments: before a
+disagreement counts, it looks whether anything changed meanwhile. Repair goes forward by exactly one complete,
+linked, signed batch; what to believe is decided by ``sidecars.trust`` alone.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,14 +13,14 @@ from enum import StrEnum
 import msgspec
 
 from sidecars.checkpoint import Checkpoint, sign_checkpoint
-from sidecars.errors import BrokenLinkError
+from sidecars.errors import BrokenLinkError, SidecarError
 from sidecars.leaf import SALT_BYTES, SIGNED_BY, Body, Leaf, Role, leaf_hash, seal_leaf
 from sidecars.trust import AnchorRepairable, Belief, Consistent, Finding, HeadRepairable, TrustedLog
 from timeline.clock import Entropy
-from timeline.errors import ClockError, StateBusyError
-from timeline.files import read_private, write_atomic
+from timeline.errors import ClockError, StateBusyError, StateRemainsError
+from timeline.files import is_there, read_private, write_atomic
 from timeline.keystore import Keystore
-from timeline.limits import CLOCK_SKEW_MS, NOTE_BYTES_MAX
+from timeline.limits import CLOCK_SKEW_MS, LOG_READS_MAX, NOTE_BYTES_MAX
 from timeline.paths import Locations
 from timeline.store import Store
 
@@ -53,38 +54,110 @@ class LogReading(msgspec.Struct, frozen=True):
     anchor: bytes
 
 
+class Sight(msgspec.Struct, frozen=True):
+    """What shows whether the log has changed: anchor and head as bytes, and the database's own number of changes."""
+
+    anchor: bytes
+    head: bytes
+    database: int
+
+
+class Doubt(StrEnum):
+    """What becomes of a reading in which state, head and anchor do not agree."""
+
+    STANDS = "stands"
+    AGAIN = "again"
+    BUSY = "busy"
+
+
+def decide_doubt(read: Sight, now: Sight, *, tries_left: int) -> Doubt:
+    """Whether a disagreement is on disk, or comes from reading the parts at different moments.
+
+    If nothing has changed since, all parts stood there together: what was found of them stands. Otherwise a commit
+    came between, and what was found says nothing.
+    """
+    if read == now:
+        return Doubt.STANDS
+    return Doubt.AGAIN if tries_left > 0 else Doubt.BUSY
+
+
 def read_log(locations: Locations, store: Store, keystore: Keystore) -> LogReading:
-    """Read anchor, head and every leaf, and verify all of it. Changes nothing.
+    """Read anchor, head and every leaf, and verify all of it. Changes nothing, and needs no lock.
 
     Raises:
         StateIncompleteError, UnsafeFileError: head or anchor is missing or not private.
         SidecarError: what is there is not to be believed; its ``reason`` is the row of the detection matrix.
+        StateBusyError: each reading was overtaken by a commit.
         StateError: the database cannot be read.
     """
+    for tries_left in reversed(range(LOG_READS_MAX)):
+        sight = _look(locations, store)
+        found = _verify_log(sight, store, keystore)
+        if isinstance(found, LogReading) and isinstance(found.finding, Consistent):
+            return found
+        doubt = decide_doubt(sight, _look(locations, store), tries_left=tries_left)
+        if doubt is Doubt.AGAIN:
+            continue
+        if isinstance(found, LogReading):  # believed either way; if it is due still, the lock shows it
+            return found
+        if doubt is Doubt.STANDS:
+            raise found
+    message = f"{locations.state}: the log changed each of the {LOG_READS_MAX} times that it was read"
+    raise StateBusyError(message)
+
+
+def _look(locations: Locations, store: Store) -> Sight:
+    return Sight(
+        read_private(locations.anchor, size_max=NOTE_BYTES_MAX),
+        read_private(locations.head, size_max=NOTE_BYTES_MAX),
+        store.data_version(),
+    )
+
+
+def _verify_log(sight: Sight, store: Store, keystore: Keystore) -> LogReading | SidecarError:
+    """One reading, or why it is not to be believed: a value, since it may be worth nothing."""
     pins = keystore.pins
     log = TrustedLog(origin=pins.origin, owner=pins.owner, log_keys=[pins.log])
-    anchor = read_private(locations.anchor, size_max=NOTE_BYTES_MAX)
-    log.admit_anchor(anchor)
-    log.admit_head(read_private(locations.head, size_max=NOTE_BYTES_MAX))
     leaves = []
-    for number, (index, salt, envelope) in enumerate(store.leaves()):
-        if index != number:
-            raise BrokenLinkError(f"leaf {number}: its row must bear its index")
-        leaves.append(log.admit_leaf(salt, envelope))
-    return LogReading(log.finish(), tuple(leaves), anchor)
+    try:
+        log.admit_anchor(sight.anchor)
+        log.admit_head(sight.head)
+        for number, (index, salt, envelope) in enumerate(store.leaves()):
+            if index != number:
+                raise BrokenLinkError(f"leaf {number}: its row must bear its index")
+            leaves.append(log.admit_leaf(salt, envelope))
+        return LogReading(log.finish(), tuple(leaves), sight.anchor)
+    except SidecarError as error:
+        return error
 
 
 def write_empty_log(locations: Locations, keystore: Keystore) -> None:
-    """Write head and anchor of the empty tree, the anchor first.
+    """Write head and anchor of the empty tree, the anchor first; what an interrupted call has written is kept.
 
-    ``init`` does this before anything else: from then on a missing head or anchor is never a fresh start.
+    ``init`` does this before it pins the keys: once they are pinned, a missing head or anchor is never a fresh start.
 
     Raises:
+        StateRemainsError: another head or anchor stands there; nothing is written.
         StateUnwritableError: a file cannot be written.
+        UnsafeFileError: what stands there is not private.
     """
     note = _sign_head(keystore, Belief())
-    write_atomic(locations.anchor, note)
-    write_atomic(locations.head, note)
+    missing = [path for path in (locations.anchor, locations.head) if not is_there(path)]
+    for path in (locations.anchor, locations.head):
+        if path not in missing and read_private(path, size_max=NOTE_BYTES_MAX) != note:
+            message = f"{path}: not of the empty log that `timeline init` has begun"
+            raise StateRemainsError(message)
+    for path in missing:
+        write_atomic(path, note)
+
+
+def is_unrecorded(locations: Locations, keystore: Keystore) -> bool:
+    """Whether the anchor still is that of the empty tree: no commit has come to its end yet.
+
+    Raises:
+        StateIncompleteError, UnsafeFileError: there is no anchor, or it is not private.
+    """
+    return read_private(locations.anchor, size_max=NOTE_BYTES_MAX) == _sign_head(keystore, Belief())
 
 
 def repair(locations: Locations, keystore: Keystore, reading: LogReading) -> bool:

@@ -23,13 +23,14 @@ from timeline.errors import (
     StateError,
     TimelineError,
     TranscriptMissingError,
+    TranscriptRewrittenError,
 )
 from timeline.events import read_header
-from timeline.guard.enrollment import snapshot_of
 from timeline.paths import Locations
+from timeline.prefix import check_chunks, check_generations, committed_chunks, open_enrolled
 from timeline.projection import read_source, stored_sources, vocabulary_is_current
 from timeline.search import verify_event
-from timeline.source import OpenSource, open_source
+from timeline.source import OpenSource
 from timeline.state import Ports, State, open_state
 from timeline.view import EnrolledSource
 
@@ -157,6 +158,7 @@ def _check_sidecars(report: Report, state: State) -> None:
                 name = f"sidecar sha256-{Digest.parse(entry.digest).hex()}"
                 report.add(_refusal(name, error))
             count += 1
+        _check_following(report, state, source)
     listing = state.sidecars.listing()
     unneeded = len({str(digest) for digest in listing.digests} - state.view.kept_digests())
     detail = f"{count} sidecars signed, complete and as their leaves state"
@@ -164,6 +166,22 @@ def _check_sidecars(report: Report, state: State) -> None:
         detail += f"; {unneeded + len(listing.strays)} files that no leaf needs are ignored"
     if report.verdict != "refused":
         report.add(Check("sidecars", ok=True, detail=detail))
+
+
+def _check_following(report: Report, state: State, source: EnrolledSource) -> None:
+    """The sidecars of a followed source and its generations fit together; what is not proven of it is said."""
+    if source.enrollment.mode != "follow" or report.verdict == "refused":
+        return
+    name = f"generations of {source.enrollment.source.ref}"
+    headers = [state.sidecar(entry).header for entry in source.kept]
+    detail = f"{len(source.generations)} generations, each behind the one before"
+    _run(report, name, lambda: check_generations(source, headers), detail)
+    if source.broken is not None:
+        report.not_checked.append(f"{name}: recall ended ({source.broken.reason}, on record)")
+    elif not source.is_prefix_proven:
+        report.not_checked.append(
+            f"{name}: prefix-proof-pending, {source.proven} of {source.to_prove} bytes compared since the newest"
+        )
 
 
 def _check_deep(report: Report, state: State, progress: Progress | None) -> None:
@@ -200,12 +218,21 @@ def _check_transcript(report: Report, state: State, source: EnrolledSource) -> N
     """Read every line that an event names, and every chunk; a transcript that is gone is said to be unchecked."""
     name = f"transcript of {source.enrollment.source.ref}"
     try:
-        with open_source(snapshot_of(source.enrollment)) as opened:
+        with open_enrolled(state, source) as opened:
+            if source.enrollment.mode == "follow":
+                # The whole of what was committed, since a followed file is bound by its bytes and not by its times.
+                check_chunks(opened, committed_chunks(state, source))
             events = _check_events(state, source, opened)
-            for entry in source.kept:
-                _check_chunks(opened, state.sidecar(entry).header)
+            if source.enrollment.mode == "snapshot":
+                for entry in source.kept:
+                    _check_chunks(opened, state.sidecar(entry).header)
     except TranscriptMissingError as error:
         report.not_checked.append(f"{name}: {error.reason}")
+    except TranscriptRewrittenError as error:
+        if source.broken is None:
+            report.add(_refusal(name, error))
+        else:
+            report.not_checked.append(f"{name}: stale ({error.reason}, on record)")
     except SourceError as error:
         # The host may go on writing: that ends recall of this source and says nothing against the state.
         report.not_checked.append(f"{name}: stale ({error.reason})")

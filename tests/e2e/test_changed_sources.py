@@ -233,7 +233,8 @@ def test_a_clock_that_went_back_writes_nothing(world: World) -> None:
     offered = offer(world, 1, write_transcript)
     assert (offered.reason, bool(offered.hint)) == ("clock-went-back", True)
     assert leaves_of(world) == before
-    assert refusal_of(lambda: find(world)) == "private-enrollment-expired"
+    assert refusal_of(lambda: find(world)) == "clock-went-back"
+    assert refusal_of(lambda: service.index(world.session, world.root)) == "clock-went-back"
     world.clock.at_ms = NOW_MS
     assert find(world).status is Status.FOUND
     rollout = rollout_of(world, seed=1)

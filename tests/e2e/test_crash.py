@@ -21,9 +21,7 @@ from tests.simulators.worlds import (
     answers_of,
     checkpoint_of,
     consent,
-    empty_world,
     event_ids,
-    is_refused,
     leaves_of,
     prompt_event,
     refusal_of,
@@ -189,31 +187,6 @@ def test_an_interruption_at_any_step_loses_nothing(
     assert set(steps) == expected
 
 
-@pytest.mark.requirement("T67")
-@pytest.mark.parametrize("step", [step for step in Step if step is not Step.SIDECAR])
-def test_an_interrupted_init_is_done_or_refused(tmp_path: Path, step: Step) -> None:
-    """Either the first two leaves are in and all goes on, or every command that writes is refused with advice."""
-    world = empty_world(tmp_path / "world")
-
-    def probe(now: Step) -> None:
-        if now is step:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        service.init_state(with_probe(world.session, probe), owner_presence="any", simulated_host=True)
-    rollout = rollout_of(world)
-    path = world.home / ".codex" / rollout.relative_path
-    event = prompt_event(world, rollout.thread_id, str(path))
-    reason = refusal_of(lambda: service.receive_prompt(world.session, "codex", event))
-    if step in {Step.HEAD, Step.ANCHOR, Step.DONE}:
-        assert reason is None
-        assert verdict_of(world) == ("ok", frozenset())
-    else:
-        assert reason == "state-incomplete"
-        assert leaves_of(world) == []
-    assert refusal_of(lambda: service.init_state(world.session)) == "state-exists"
-
-
 # -- the disk refuses -------------------------------------------------------------------------------------------
 
 DISK = {"full": (errno.ENOSPC, "SQLITE_FULL"), "failing": (errno.EIO, "SQLITE_IOERR_WRITE")}
@@ -243,28 +216,6 @@ def test_a_refusing_disk_gives_an_error_of_ours(
         if points % 7 == 0:  # finishing takes longer than all the rest
             assert_finishes(grown, operation, world, history)
     assert points >= FAULT_POINTS_MIN[name]
-
-
-@pytest.mark.requirement("T67")
-@pytest.mark.parametrize("persistent", [False, True], ids=["once", "from there on"])
-def test_a_refusing_disk_during_init_gives_an_error_of_ours(tmp_path: Path, persistent: bool) -> None:
-    """Whatever was left, nothing answers from it but a timeline that is complete."""
-    points = 0
-    while True:
-        world = empty_world(tmp_path / str(points))
-        code, sqlite_name = DISK["full" if points % 2 else "failing"]
-        faults = Faults(points + 1, code, sqlite_name, persistent)
-        with injected(faults, statements=False):
-            reason = refusal_of(lambda world=world: service.init_state(world.session, owner_presence="any"))
-        if not faults.fired:
-            break
-        points += 1
-        verdict, reasons = verdict_of(world)
-        if reason is None:
-            assert verdict == "ok"
-        assert verdict in {"ok", "repairable"} or reasons <= {"state-missing", "state-incomplete"}
-        assert is_refused(search_once(world))
-    assert points >= 60
 
 
 @pytest.mark.requirement("T67")

@@ -248,7 +248,7 @@ def test_a_handwritten_leaf_is_never_adopted(world: World, forge: Callable[[Desk
     attempts = (
         lambda: search_once(world),
         lambda: service.index(world.session, world.root),
-        lambda: service.receive_prompt(world.session, "codex", prompt_event(world, "s", _transcript(world))),
+        lambda: service.receive_prompt(world.session, "codex", _named_prompt(world)),
     )
     assert attempts[0]() == f"refused: {reason}".encode()
     assert [refusal_of(attempt) for attempt in attempts[1:]] == [reason, reason]
@@ -299,7 +299,7 @@ def test_a_leaf_that_is_moved_or_removed_is_refused(world: World, statement: str
 
 PROJECTED = [
     (
-        "INSERT INTO event SELECT source, pos + 1, at, mask, label, passed, failed, total, segment, start, length, id64"
+        "INSERT INTO event SELECT source, pos + 1, id64, at, mask, label, passed, failed, total, segment, start, length"
         " FROM event LIMIT 1"
     ),
     "DELETE FROM event WHERE pos = (SELECT min(pos) FROM event)",
@@ -351,7 +351,7 @@ def test_rows_of_a_source_that_nobody_enrolled_change_no_answer(world: World, ta
     """They are not looked at; the deep verification names them."""
     before = answers_of(world)
     columns = {
-        "event": "99, pos, at, mask, label, passed, failed, total, segment, start, length, id64",
+        "event": "99, pos, id64, at, mask, label, passed, failed, total, segment, start, length",
         "pair": "a, b, newest, 99, n",
         "number": "value, 99, mask, near",
     }[table]
@@ -452,6 +452,12 @@ def test_a_receipt_of_an_earlier_hour_is_not_pending(prompted: tuple[World, Rece
 
 
 # -- by hand -----------------------------------------------------------------------------------------------------
+
+
+def _named_prompt(world: World) -> bytes:
+    """The host's event for the session that the world's transcript is of."""
+    path = _transcript(world)
+    return prompt_event(world, path.removesuffix(".jsonl")[-36:], path)
 
 
 def _transcript(world: World) -> str:

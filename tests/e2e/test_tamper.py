@@ -182,7 +182,7 @@ def test_a_missing_folder_is_no_fresh_start(world: World, name: str) -> None:
     """A folder that is gone is refused and not made again, and ``init`` does not begin anew beside the rest."""
     shutil.rmtree(world.folder / name)
     assert_refused(world, {"state-incomplete"})
-    assert refusal_of(lambda: service.init_state(world.session)) == "state-exists"
+    assert refusal_of(lambda: service.init_state(world.session)) == "state-remains"
     assert not (world.folder / name).exists()
 
 

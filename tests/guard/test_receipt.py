@@ -23,6 +23,7 @@ from timeline import service
 from timeline.binding import Binding, Route
 from timeline.errors import ScopeError
 from timeline.guard.receipt import binding_of, parse_prompt_event, wire_binding
+from timeline.hosts import HOSTS
 from timeline.limits import RECEIPT_SECONDS, RECEIPTS_PENDING_MAX
 
 _BINDING = Binding("codex", "session-1", "ann", "local", "/srv/project", "default", "goal-1", Route("p", "t"))
@@ -155,7 +156,8 @@ def test_an_event_that_does_not_qualify_gives_no_receipt(
 )
 def test_bytes_that_are_no_event_are_refused(content: bytes) -> None:
     """Any bytes give an event or a refusal."""
-    assert refusal_of(lambda: parse_prompt_event(content)) == "host-receipt-event-not-supported"
+    for host in HOSTS.values():
+        assert refusal_of(lambda: parse_prompt_event(content, host)) == "host-receipt-event-not-supported"  # noqa: B023  (called at once)
 
 
 @pytest.mark.requirement("T7", "T8")

@@ -17,8 +17,7 @@ from tests.simulators.worlds import (
     rollout_of,
     write_transcript,
 )
-from timeline import index as index_module
-from timeline import service
+from timeline import segment, service
 from timeline.index import IndexResult
 from timeline.limits import INDEX_BYTES_MAX, INDEX_BYTES_MIN, KIB
 
@@ -83,7 +82,7 @@ def test_a_line_that_is_too_long_is_skipped_over_several_operations(
 ) -> None:
     """It is one counted defect, and what comes after it is read."""
     monkeypatch.setattr("adapters.lines.MAX_LINE_BYTES", 100 * KIB)
-    monkeypatch.setattr("timeline.index.MAX_LINE_BYTES", 100 * KIB)
+    monkeypatch.setattr("timeline.span.MAX_LINE_BYTES", 100 * KIB)
     monkeypatch.setattr("adapters.lines.LineSplitter.__init__.__defaults__", (0, 100 * KIB))
     world = new_world(tmp_path / "w")
     rollout = rollout_of(world, runs=1)
@@ -153,14 +152,14 @@ def test_content_that_cannot_be_stored_refuses_its_own_file_only(
         rollout = rollout_of(world, seed=seed)
         consent(world, rollout, write_transcript(world, rollout))
     bad = service.list_sources(world.session, world.root)[1].source.enrollment.source.ref
-    original = index_module.event_of
+    original = segment.event_of
 
     def event_of(result: ToolResult, *, source_ref: str, fingerprint_key: bytes) -> Event | None:
         if source_ref == bad:
             raise MalformedError("a number is out of its bounds")
         return original(result, source_ref=source_ref, fingerprint_key=fingerprint_key)
 
-    monkeypatch.setattr(index_module, "event_of", event_of)
+    monkeypatch.setattr(segment, "event_of", event_of)
 
     refused, indexed = service.index(world.session, world.root)
 

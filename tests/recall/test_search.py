@@ -17,7 +17,7 @@ from tests.simulators.worlds import (
     session_at,
     write_transcript,
 )
-from timeline import answers, search, service
+from timeline import answers, prefix, search, service
 from timeline.errors import LimitError, QueryError
 from timeline.search import Answer, Card, Status, Window
 from timeline.terms import parse_query
@@ -88,9 +88,9 @@ def test_one_search_opens_one_transcript(tmp_path: Path, monkeypatch: pytest.Mon
         consent(world, rollout, write_transcript(world, rollout))
     service.index(world.session, world.root)
     opened = []
-    original = search.open_source
+    original = prefix.open_source
     monkeypatch.setattr(
-        search, "open_source", lambda snapshot: opened.append(snapshot.path) or original(snapshot)
+        prefix, "open_source", lambda snapshot: opened.append(snapshot.path) or original(snapshot)
     )
 
     answer = find(world, "pytest", "passed")
@@ -103,7 +103,7 @@ def test_one_search_opens_one_transcript(tmp_path: Path, monkeypatch: pytest.Mon
 @pytest.mark.requirement("T24", "X14")
 def test_a_miss_opens_nothing_and_is_not_widened(small: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing near is offered, and no transcript is opened to look further."""
-    monkeypatch.setattr(search, "open_source", lambda _: pytest.fail("a miss must open nothing"))
+    monkeypatch.setattr(prefix, "open_source", lambda _: pytest.fail("a miss must open nothing"))
 
     assert find(small, "cargo", "passed").status is Status.NOT_FOUND
     assert find(small, window=Window(NOW_MS + 86_400_000, 900_000)).status is Status.NOT_FOUND
@@ -126,7 +126,7 @@ def test_events_beyond_the_bound_go_by_position_and_a_miss_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first ones of the file go; what they were can no longer be ruled out."""
-    monkeypatch.setattr("timeline.index.EVENTS_PER_SOURCE_MAX", 3)
+    monkeypatch.setattr("timeline.segment.EVENTS_PER_SOURCE_MAX", 3)
     world = with_runs(tmp_path / "w", [(number, 0) for number in range(1, 6)])
 
     assert [card.event.passed for card in find(world, "pytest", "passed").cards] == [5, 4, 3]

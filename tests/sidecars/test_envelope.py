@@ -1,9 +1,10 @@
 """``envelope``: what is signed, its one spelling, and who must have signed."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
 import sidecars.envelope
 from sidecars.encoding import to_base64

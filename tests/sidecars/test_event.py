@@ -29,7 +29,9 @@ FREE_TEXT = (
     "password=hunter2",
     "pytest\n",
 )
-COUNTS = ("passed", "failed", "errors", "skipped", "total", "packages_ok", "packages_failed", "duration_ms")
+COUNTS = (
+    "passed", "failed", "errors", "skipped", "warnings", "total", "packages_ok", "packages_failed", "duration_ms",
+)  # fmt: skip
 
 
 def as_json(event: Event) -> dict[str, Any]:

@@ -21,8 +21,12 @@ from sidecars.leaf import (
     Body,
     EnrolledSource,
     EnrollmentBinding,
+    Extension,
+    FormatPolicy,
+    Invalidation,
     Kind,
     Leaf,
+    PrefixProof,
     Role,
     SidecarEntry,
     format_leaf,
@@ -33,10 +37,36 @@ from sidecars.leaf import (
     seal_leaf,
 )
 from sidecars.merkle import leaf_hash as merkle_leaf_hash
-from tests.sidecars.samples import AT, LOG, ORIGIN, OWNER, STRANGER, digest_text, make_enrollment
+from tests.sidecars.samples import (
+    AT,
+    ENROLLMENT,
+    LOG,
+    ORIGIN,
+    OWNER,
+    SOURCE,
+    STRANGER,
+    digest_text,
+    make_enrollment,
+)
 from tests.sidecars.simulator import REVOCATION, entry, key_epoch, policy
 
-BODIES: tuple[Body, ...] = (policy(), key_epoch(), make_enrollment(), entry("file"), REVOCATION)
+FOLLOWED = {"source": SOURCE, "enrollment_id": ENROLLMENT}
+EXTENSION = Extension(generation=1, size=2000, mtime_ns="1790000000000000003", ctime_ns="-1", **FOLLOWED)
+PROOF = PrefixProof(generation=1, proven=1000, **FOLLOWED)
+INVALIDATION = Invalidation(reason="transcript-rewritten", **FOLLOWED)
+BODIES: tuple[Body, ...] = (
+    policy(),
+    FormatPolicy(host="codex", type="event_msg/new_thing", accepted=True),
+    FormatPolicy(host="king", type="some.new_record", accepted=False),
+    key_epoch(),
+    make_enrollment(),
+    make_enrollment(mode="follow", expires_at=AT + 1, recall_until=AT + 2),
+    EXTENSION,
+    entry("file"),
+    PROOF,
+    INVALIDATION,
+    REVOCATION,
+)
 
 
 def make_leaf(body: Body, **changes: Any) -> Leaf:
@@ -137,7 +167,8 @@ def test_a_leaf_against_a_rule_is_refused(change: dict[str, Any]) -> None:
     "change",
     [
         {"enrollment_id": "timeline-enrollment:x"},
-        {"mode": "follow"},
+        {"mode": "watch"},
+        {"mode": "follow", "expires_at": AT + 2, "recall_until": AT + 1},
         {"expires_at": AT},
         {"recall_until": AT - 1},
         {"receipt_digest": "asthr_" + "A" * 43},

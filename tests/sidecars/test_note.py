@@ -1,9 +1,10 @@
 """``note`` and ``checkpoint``: C2SP's formats, in their one spelling."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec.structs import replace
 
 from sidecars.checkpoint import (
     Checkpoint,

@@ -92,5 +92,8 @@ def test_every_reason_in_a_specification_exists(root: Path, page: str) -> None:
     text = (root / "docs" / "spec" / page).read_text(encoding="utf-8")
     table = re.findall(r"^\|[^\n]*\|$", text, re.MULTILINE)
     named = {word for line in table for word in re.findall(r"`([a-z]+(?:-[a-z]+)+)`", line)}
-    words = {"key-epoch", "partly-understood", "test-run"}
+    words = {"format-policy", "key-epoch", "partly-understood", "prefix-proof", "test-run"}
+    words |= {
+        f"transcript-{what}" for what in ("replaced", "rewritten", "truncated")
+    }  # reasons of an invalidation
     assert named - words <= reasons

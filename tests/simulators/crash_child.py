@@ -12,23 +12,21 @@ from collections.abc import Callable
 
 from tests.simulators.worlds import SEGMENT_BYTES, World, with_probe
 from timeline import service
-from timeline.tlog import Step
+from timeline.tlog import Probe, Step
 
 _FAILED = 70
 
 
 def index_and_die_at(world: World, step: Step, occurrence: int) -> bool:
     """Index in a child that kills itself at the ``occurrence``-th time of ``step``; whether it got that far."""
-    left = occurrence
-
-    def probe(now: Step) -> None:
-        nonlocal left
-        left -= now is step
-        if left == 0:
-            os.kill(os.getpid(), signal.SIGKILL)
-
-    session = with_probe(world.session, probe)
+    session = with_probe(world.session, _dying_at(step, occurrence))
     return _was_killed(_start(lambda: _index(session, world)))
+
+
+def init_and_die_at(world: World, step: Step) -> bool:
+    """Make a timeline in a child that kills itself at ``step``; whether it got that far."""
+    session = with_probe(world.session, _dying_at(step, 1))
+    return _was_killed(_start(lambda: service.init_state(session, owner_presence="any")))
 
 
 def index_and_kill_after(world: World, seconds: float) -> bool:
@@ -64,13 +62,25 @@ def peak_growth_of(action: Callable[[], object]) -> int:
     return int(told)
 
 
+def _dying_at(step: Step, occurrence: int) -> Probe:
+    left = occurrence
+
+    def probe(now: Step) -> None:
+        nonlocal left
+        left -= now is step
+        if left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    return probe
+
+
 def _index(session: service.Session, world: World) -> None:
     for result in service.index(session, world.root, max_bytes=SEGMENT_BYTES):
         if isinstance(result, tuple):
             raise result[1]
 
 
-def _start(action: Callable[[], None]) -> int:
+def _start(action: Callable[[], object]) -> int:
     with warnings.catch_warnings():
         # Python 3.12 warns where other threads are alive; ours hold no lock that the child needs.
         warnings.simplefilter("ignore", DeprecationWarning)

@@ -1,7 +1,8 @@
 """The N-th call fails: system calls and SQLite statements, counted together, in one process.
 
 SQLite's own crash tests work so: the failing call moves from the first upward until an operation gets through
-without meeting it. A failure is either one call's, or that of every call from there on (a disk that stays full).
+without meeting it. A failure is one call's, or that of every call from there on (a disk that stays full), or the end
+of the process: then nothing is cleaned up either.
 """
 
 import os
@@ -37,11 +38,16 @@ WRITES = frozenset(("write", "fsync", "rename", "unlink", "mkdir", "sql BEGIN"))
 _MODULES = (timeline.files, timeline.store, sidecars.store)
 
 
+class KilledError(BaseException):
+    """Stands for the end of the process: nothing of ours catches it, and no call works after it."""
+
+
 @dataclass(slots=True)
 class Faults:
     """Which call fails, with which ``errno`` and SQLite name, and what was made to fail.
 
     ``names`` are the calls that count, ``None`` for all: system calls by name, statements as ``sql BEGIN``.
+    ``kills`` ends the process there instead.
     """
 
     fail_at: int
@@ -49,6 +55,7 @@ class Faults:
     sqlite_name: str
     persistent: bool
     names: frozenset[str] | None = None
+    kills: bool = False
     count: int = 0
     failed: list[str] = field(default_factory=list)
 
@@ -65,7 +72,14 @@ class Faults:
         due = self.count >= self.fail_at if self.persistent else self.count == self.fail_at
         if due:
             self.failed.append(name)
+            if self.kills:
+                raise KilledError(name)
         return due
+
+
+def kill_at(number: int) -> Faults:
+    """The process ends at its ``number``-th call."""
+    return Faults(number, 0, "", persistent=True, kills=True)
 
 
 class _Os:

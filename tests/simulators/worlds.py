@@ -185,11 +185,13 @@ def prompt_event(world: World, session_id: str, path: str, **changes: object) ->
     return json.dumps({**event, **changes}).encode()
 
 
-def consent(world: World, rollout: CodexRollout, path: Path, *, turn: str = "turn-1") -> str:
+def consent(
+    world: World, rollout: CodexRollout, path: Path, *, turn: str = "turn-1", follow: bool = False
+) -> str:
     """Prompt, receipt and enrollment; returns the source's reference."""
     event = prompt_event(world, rollout.thread_id, str(path), turn_id=turn)
     receipt = service.receive_prompt(world.session, "codex", event)
-    return service.enroll(world.session, world.root, receipt.id, confirmed=True).source.ref
+    return service.enroll(world.session, world.root, receipt.id, confirmed=True, follow=follow).source.ref
 
 
 def grow(world: World, moments: Path, *, runs: int = 3, filler_bytes: int = 0) -> Iterator[Moment]:

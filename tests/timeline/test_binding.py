@@ -27,7 +27,7 @@ FIELDS: dict[str, Any] = {
     ("field", "value"),
     [
         ("host", ""),
-        ("host", "claude"),
+        ("host", "gemini"),
         ("host", "Codex"),
         ("session", ""),
         ("user", ""),

@@ -16,6 +16,7 @@ from timeline.files import (
     read_private,
     read_private_range,
     remove_temporaries,
+    rename_private,
     write_atomic,
 )
 
@@ -157,6 +158,52 @@ def test_a_file_that_changes_while_it_is_read_is_refused(file: Path, monkeypatch
         read_private(file, size_max=SIZE_MAX)
 
 
+@pytest.mark.parametrize("name", ["fstat", "read"])
+def test_a_file_that_is_replaced_while_it_is_read_is_read_again(
+    file: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """A writer renames a new file into place, once: what is read is the new one, whole."""
+    real, left = getattr(os, name), [b"the new one"]
+
+    def replace_before(*arguments: int) -> object:
+        if left:
+            write_atomic(file, left.pop())
+        return real(*arguments)
+
+    monkeypatch.setattr(files.os, name, replace_before)
+    assert read_private(file, size_max=SIZE_MAX) == b"the new one"
+
+
+def test_a_file_that_is_replaced_each_time_is_refused(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The number of readings has a bound."""
+    real, readings = os.read, []
+
+    def replace_before(descriptor: int, count: int) -> bytes:
+        readings.append(descriptor)
+        write_atomic(file, b"another")
+        return real(descriptor, count)
+
+    monkeypatch.setattr(files.os, "read", replace_before)
+    with pytest.raises(UnsafeFileError, match="changed while"):
+        read_private(file, size_max=SIZE_MAX)
+    assert len(readings) < 100
+
+
+def test_a_file_that_is_removed_while_it_is_read_is_missing(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its bytes are nobody's any more."""
+    real = os.read
+
+    def remove_before(descriptor: int, count: int) -> bytes:
+        file.unlink(missing_ok=True)
+        return real(descriptor, count)
+
+    monkeypatch.setattr(files.os, "read", remove_before)
+    with pytest.raises(StateIncompleteError):
+        read_private(file, size_max=SIZE_MAX)
+
+
 # -- writing ---------------------------------------------------------------------------------------------------
 
 
@@ -185,6 +232,23 @@ def test_a_failing_write_leaves_the_old_bytes(file: Path, monkeypatch: pytest.Mo
             write_atomic(file, b"new")
     assert file.read_bytes() == b"0123456789"
     assert [path.name for path in file.parent.iterdir() if path.name != "home"] == ["file"]
+
+
+@pytest.mark.parametrize("name", ["rename", "fsync"])
+def test_a_failing_rename_is_an_error_of_ours(file: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """One of the two names stands, with all the bytes."""
+
+    def fail(*_: object) -> None:
+        raise OSError(errno.EIO, "injected")
+
+    new = file.with_name("new")
+    with monkeypatch.context() as patch:
+        patch.setattr(files.os, name, fail)
+        with pytest.raises(StateUnwritableError, match="EIO"):
+            rename_private(file, new)
+    standing = file if file.exists() else new
+    assert standing.read_bytes() == b"0123456789"
+    assert file.exists() is (name == "rename")
 
 
 def test_a_short_write_is_continued(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:

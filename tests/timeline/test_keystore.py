@@ -14,7 +14,7 @@ from timeline.errors import (
     StateIncompleteError,
     UnsafeFileError,
 )
-from timeline.keystore import create_keystore, load_keystore
+from timeline.keystore import Keystore, begin_keystore, load_keystore, pin_keystore
 from timeline.paths import Locations
 
 FILES = ("pins", "keys/owner.key", "keys/log.key", "keys/fingerprint.key")
@@ -25,11 +25,18 @@ def locations(folder: Path) -> Locations:
     return Locations(*(folder / name for name in ("state", "trust", "config", "runtime")))
 
 
+def create_keystore(where: Locations) -> Keystore:
+    """Make a keystore and pin it."""
+    begin_keystore(where, SystemEntropy())
+    pin_keystore(where)
+    return load_keystore(where)
+
+
 @pytest.fixture
 def where(tmp_path: Path) -> Locations:
     """Give folders with a keystore in them."""
     found = locations(tmp_path / "mine")
-    create_keystore(found, SystemEntropy())
+    create_keystore(found)
     return found
 
 
@@ -46,7 +53,7 @@ def test_what_was_made_is_what_is_loaded(where: Locations) -> None:
 
 def test_two_keystores_share_nothing(tmp_path: Path, where: Locations) -> None:
     """Another machine has another origin and other keys."""
-    mine, theirs = load_keystore(where), create_keystore(locations(tmp_path / "theirs"), SystemEntropy())
+    mine, theirs = load_keystore(where), create_keystore(locations(tmp_path / "theirs"))
     assert mine.pins.origin != theirs.pins.origin
     assert (
         len(
@@ -66,8 +73,32 @@ def test_keys_are_made_once(where: Locations) -> None:
     """A second attempt changes no byte."""
     before = [(where.trust / name).read_bytes() for name in FILES]
     with pytest.raises(StateExistsError):
-        create_keystore(where, SystemEntropy())
+        begin_keystore(where, SystemEntropy())
     assert [(where.trust / name).read_bytes() for name in FILES] == before
+
+
+def test_what_was_begun_is_gone_on_with(tmp_path: Path) -> None:
+    """Until it is pinned it is no keystore; begun again it is the same one."""
+    found = locations(tmp_path / "mine")
+    one = begin_keystore(found, SystemEntropy())
+    with pytest.raises(StateIncompleteError, match="pins"):
+        load_keystore(found)
+    assert begin_keystore(found, SystemEntropy()).pins == one.pins
+    pin_keystore(found)
+    assert load_keystore(found).pins == one.pins
+    assert not found.begun.exists()
+
+
+def test_a_key_without_an_origin_is_kept_and_gets_a_new_one(tmp_path: Path) -> None:
+    """Whatever it signed before belongs to another log."""
+    found = locations(tmp_path / "mine")
+    one = create_keystore(found)
+    found.pins.unlink()
+    two = create_keystore(found)
+    assert two.pins.owner.public_key == one.pins.owner.public_key
+    assert two.pins.log.public_key == one.pins.log.public_key
+    assert two.fingerprint_key == one.fingerprint_key
+    assert two.pins.origin != one.pins.origin
 
 
 def test_the_representation_shows_no_key(where: Locations) -> None:
@@ -111,7 +142,7 @@ def test_every_byte_of_pins_and_keys_counts(where: Locations, name: str) -> None
 def test_a_file_of_another_keystore_does_not_fit(tmp_path: Path, where: Locations, name: str) -> None:
     """Well formed, and foreign."""
     other = locations(tmp_path / "theirs")
-    create_keystore(other, SystemEntropy())
+    create_keystore(other)
     shutil.copy2(other.trust / name, where.trust / name)
     with pytest.raises(KeyMismatchError):
         load_keystore(where)

@@ -27,6 +27,7 @@ from tests.simulators.worlds import (
 from tests.timeline.cases import Case, enroll_rollout, enroll_session, indexed_session
 from timeline import service
 from timeline.errors import QueryError, StateExistsError, UsageError
+from timeline.guard.enrollment import snapshot_of
 from timeline.limits import RECALL_SECONDS_DEFAULT, RECEIPT_SECONDS
 from timeline.search import Status
 from timeline.source import take_snapshot
@@ -194,7 +195,7 @@ def test_the_snapshot_is_fixed_when_the_receipt_is_spent(world: World) -> None:
     path.write_bytes(rollout.to_bytes())
     enrolled = service.enroll(world.session, world.root, receipt.id, confirmed=True)
     assert enrolled.source.size == len(rollout.to_bytes())
-    assert service.snapshot_of(enrolled) == take_snapshot(str(path))
+    assert snapshot_of(enrolled) == take_snapshot(str(path))
     assert enrolled.expires_at == NOW_MS + RECALL_SECONDS_DEFAULT * SECOND
     assert enrolled.recall_until == enrolled.expires_at
 
@@ -225,7 +226,7 @@ def test_a_clock_before_the_receipt_does_not_revive_it(world: World) -> None:
 
 
 @pytest.mark.requirement("T5", "T8")
-@pytest.mark.parametrize("host", ["claude", "king", "", "Codex", "codex\n"])
+@pytest.mark.parametrize("host", ["gemini", "", "Codex", "codex\n"])
 def test_an_unreviewed_host_is_denied(world: World, host: str) -> None:
     """Deny by default."""
     rollout = rollout_of(world)
@@ -342,7 +343,7 @@ def test_an_id_that_may_have_been_evicted_is_not_called_unknown(
         return answer.status, answer.reason
 
     assert show() == (Status.INDEX_UNVERIFIED, "source-not-indexed")
-    monkeypatch.setattr("timeline.index.EVENTS_PER_SOURCE_MAX", 2)
+    monkeypatch.setattr("timeline.segment.EVENTS_PER_SOURCE_MAX", 2)
     case.index()
     assert show() == (Status.INDEX_UNVERIFIED, "events-evicted")
 

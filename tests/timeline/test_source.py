@@ -24,7 +24,15 @@ from timeline.errors import (
     TranscriptSessionError,
     TranscriptUnreadableError,
 )
-from timeline.source import Snapshot, check_below, check_path, open_source, take_snapshot
+from timeline.source import (
+    Snapshot,
+    check_below,
+    check_names,
+    check_path,
+    open_any,
+    open_source,
+    take_snapshot,
+)
 
 CONTENT = bytes(range(256)) * 40
 
@@ -282,29 +290,60 @@ def test_a_path_that_cannot_exist_is_a_refusal(file: Path, name: str) -> None:
 @pytest.mark.requirement("T70")
 def test_a_file_below_the_root_that_names_its_session_is_taken(file: Path) -> None:
     """Root and name both fit."""
-    check_below(str(file), file.parent, "s1")
+    check_below(str(file), file.parent)
+    check_names(str(file), file.parent, "s1", lambda parts, session: parts == (f"rollout-{session}.jsonl",))
 
 
 @pytest.mark.requirement("T70", "T8")
-def test_a_file_elsewhere_or_of_another_session_is_refused(file: Path, tmp_path: Path) -> None:
-    """Beside the root, through a link out of it, under a linked or missing root, or with another name."""
+def test_a_file_elsewhere_is_refused(file: Path, tmp_path: Path) -> None:
+    """Beside the root, through a link out of it, or under a linked or missing root."""
     outside = tmp_path / "sessions-too" / "rollout-s1.jsonl"
     outside.parent.mkdir()
     outside.write_bytes(b"")
     with pytest.raises(TranscriptOutsideError):
-        check_below(str(outside), file.parent, "s1")
+        check_below(str(outside), file.parent)
     (file.parent / "out").symlink_to(outside.parent)
     with pytest.raises(TranscriptOutsideError):
-        check_below(str(file.parent / "out" / "rollout-s1.jsonl"), file.parent, "s1")
+        check_below(str(file.parent / "out" / "rollout-s1.jsonl"), file.parent)
     (tmp_path / "link").symlink_to(file.parent)
     with pytest.raises(TranscriptOutsideError):
-        check_below(str(file), tmp_path / "link", "s1")
+        check_below(str(file), tmp_path / "link")
     with pytest.raises(TranscriptOutsideError):
-        check_below(str(file), tmp_path / "none", "s1")
+        check_below(str(file), tmp_path / "none")
     with pytest.raises(TranscriptOutsideError):
-        check_below(str(file), file, "s1")
+        check_below(str(file), file)
+
+
+@pytest.mark.requirement("T70", "T8")
+def test_a_file_of_another_session_is_refused(file: Path) -> None:
+    """What the host's naming rule denies, and a file that is not below the root at all."""
     with pytest.raises(TranscriptSessionError):
-        check_below(str(file), file.parent, "s2")
+        check_names(str(file), file.parent, "s2", lambda parts, session: session in parts[-1])
+    with pytest.raises(TranscriptSessionError):
+        check_names("/elsewhere/rollout-s1.jsonl", file.parent, "s1", lambda parts, _: bool(parts))
+
+
+# -- any file --------------------------------------------------------------------------------------------------
+
+
+def test_any_regular_file_can_be_looked_at(file: Path, tmp_path: Path) -> None:
+    """Links are followed, and growth meanwhile is no matter: nothing is bound to it."""
+    (tmp_path / "link").symlink_to(file)
+    with open_any(str(tmp_path / "link")) as opened:
+        size = opened.snapshot.size
+        with file.open("ab") as more:
+            more.write(b"more")
+        assert opened.read(0, size) == file.read_bytes()[:size]
+
+
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo, lambda path: None])
+def test_what_is_no_file_is_not_looked_at(tmp_path: Path, make: Callable[[Path], None]) -> None:
+    """A folder, a pipe and nothing at all are refusals, and nobody waits for a writer."""
+    make(tmp_path / "thing")
+    with pytest.raises(SourceError), open_any(str(tmp_path / "thing")):
+        pass
+    with pytest.raises(SourceError), open_any(str(tmp_path / "a\0b")):
+        pass
 
 
 @pytest.mark.parametrize(

@@ -89,8 +89,8 @@ def test_a_simulated_host_is_named_in_every_report(indexed: Case) -> None:
 PLANTED = {
     "an event row less": "DELETE FROM event WHERE pos = (SELECT max(pos) FROM event)",
     "an event row more": (
-        "INSERT INTO event SELECT source, pos + 1, at, mask, label, passed, failed, total, segment, start, "
-        "length, id64 FROM event LIMIT 1"
+        "INSERT INTO event SELECT source, pos + 1, id64, at, mask, label, passed, failed, total, segment, start, "
+        "length FROM event LIMIT 1"
     ),
     "another time": "UPDATE event SET at = at + 1 WHERE pos = (SELECT max(pos) FROM event)",
     "another mask": "UPDATE event SET mask = mask | 1 << 9 WHERE pos = (SELECT max(pos) FROM event)",
@@ -109,8 +109,8 @@ PLANTED = {
     "a number less": "DELETE FROM number WHERE value = (SELECT max(value) FROM number)",
     "a number more": "INSERT INTO number SELECT 987654, source, mask, near FROM number LIMIT 1",
     "rows of a source that is not": (
-        "INSERT INTO event SELECT source + 50, pos, at, mask, label, passed, failed, total, segment, start, "
-        "length, id64 FROM event LIMIT 1"
+        "INSERT INTO event SELECT source + 50, pos, id64, at, mask, label, passed, failed, total, segment, start, "
+        "length FROM event LIMIT 1"
     ),
     "a number of a source that is not": "INSERT INTO number SELECT 1, 77, mask, near FROM number LIMIT 1",
     "another vocabulary": "UPDATE setting SET value = x'00' WHERE key = 1",

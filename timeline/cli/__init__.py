@@ -10,7 +10,7 @@ from adapters.errors import AdapterError
 from sidecars.errors import SidecarError
 from timeline import __version__
 from timeline.answers import AUTHORITY
-from timeline.cli import commands
+from timeline.cli import commands, formats, inspection, proofs
 from timeline.cli.exit import ExitCode, exit_code_of
 from timeline.cli.render import show, show_error
 from timeline.errors import AccessError, StateMissingError, TimelineError, UsageError
@@ -43,7 +43,7 @@ def timeline() -> None:
     """
 
 
-for _command in commands.COMMANDS:
+for _command in (*commands.COMMANDS, formats.formats_group, inspection.inspect_command, *proofs.COMMANDS):
     timeline.add_command(_command)
 
 

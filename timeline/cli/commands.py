@@ -8,8 +8,9 @@ from typing import Any
 
 import click
 
+from adapters.registry import ADAPTERS
 from timeline import answers, service
-from timeline.binding import HOSTS
+from timeline.cli.exit import EPILOG as _EPILOG
 from timeline.cli.exit import ExitCode
 from timeline.cli.render import (
     index_lines,
@@ -27,11 +28,6 @@ from timeline.index import IndexResult
 from timeline.limits import HOOK_INPUT_BYTES_MAX, INDEX_BYTES_DEFAULT, INDEX_BYTES_MAX, INDEX_BYTES_MIN
 from timeline.search import Window
 from timeline.terms import parse_query
-
-_EPILOG = (
-    "Exit codes: 0 done; 1 failed; 2 usage; 3 done in part; 10 no state; 11 busy; 12 key; 13 denied; "
-    "130 interrupted."
-)
 
 as_json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 root_option = click.option(
@@ -58,6 +54,8 @@ def _session() -> service.Session:
 @as_json_option
 def init_command(owner_presence: service.OwnerPresence, *, as_json: bool) -> None:
     """Make keys, an empty signed log, its anchor and a configuration. Run once.
+
+    If it is interrupted, run it again: it keeps the keys and completes what was begun.
 
     \b
     Example:
@@ -89,7 +87,7 @@ def hook_group() -> None:
 
 
 @hook_group.command("user-prompt-submit", epilog=_EPILOG)
-@click.option("--host", required=True, type=click.Choice(HOSTS), help="The host that calls.")
+@click.option("--host", required=True, type=click.Choice(sorted(ADAPTERS)), help="The host that calls.")
 @as_json_option
 def user_prompt_submit(host: str, *, as_json: bool) -> None:
     """Issue a one-use receipt for the session whose prompt event stands on standard input.
@@ -154,18 +152,30 @@ def receipt_command(root: str, *, every: bool, as_json: bool) -> None:
     is_flag=True,
     help="You, the owner, consent to reading this session.",
 )
+@click.option(
+    "--follow",
+    is_flag=True,
+    help="The session goes on: each `timeline index` reads what was added, for 12 hours (follow_seconds).",
+)
 @as_json_option
-def enroll_command(root: str, receipt_id: str, *, confirmed: bool, as_json: bool) -> None:
-    """Consent to reading one session's transcript, as it is now.
+def enroll_command(root: str, receipt_id: str, *, confirmed: bool, follow: bool, as_json: bool) -> None:
+    """Consent to reading one session's transcript, as it is now, or with --follow as it grows.
+
+    A followed file may only grow. Anything else that happens to it ends its recall, and says so.
 
     \b
-    Example:
+    Examples:
       timeline enroll --root . --receipt asthr_... --confirm-local-timeline
+      timeline enroll --root . --receipt asthr_... --confirm-local-timeline --follow
     """
-    enrollment = service.enroll(_session(), root, receipt_id, confirmed=confirmed)
+    enrollment = service.enroll(_session(), root, receipt_id, confirmed=confirmed, follow=follow)
     answer = answers.enrollment_answer(enrollment)
     lines = [
-        f"enrolled {answer['source']}  {answer['bytes']} bytes, until {answer['expiresAt']}",
+        (
+            f"enrolled {answer['source']}  {answer['bytes']} bytes, "
+            + (f"followed until {answer['expiresAt']}, recalled " if follow else "")
+            + f"until {answer['recallUntil']}"
+        ),
         f"    {answer['id']}",
     ]
     show(answer, as_json=as_json, lines=lines)
@@ -189,22 +199,29 @@ def sources_command(root: str | None, *, watch: bool, as_json: bool) -> None:
     lines = [line for source in found for line in source_lines(source)]
     show(found, as_json=as_json, lines=lines or ["nothing is enrolled"])
     if watch:
-        current = [source for source in found if source["state"] == "current"]
-        _watch({source["path"]: source["source"] for source in current}, as_json=as_json)
+        current = [source for source in found if source["state"] in {"current", "grown"}]
+        _watch({source["path"]: source for source in current}, as_json=as_json)
 
 
-def _watch(refs: dict[str, str], *, as_json: bool) -> None:
+_TOUCHED = {
+    "snapshot": "its snapshot needs a new receipt and consent",
+    "follow": "`timeline index` reads what was added",
+}
+
+
+def _watch(sources: dict[str, answers.Json], *, as_json: bool) -> None:
     """Name touched sources until interrupted. Only marks: nothing is read or renewed."""
     # Imported here: no other command needs it.
     from timeline.watch import watch_transcripts
 
     touched: queue.SimpleQueue[str] = queue.SimpleQueue()
-    with watch_transcripts(refs, touched.put):
-        while refs:
+    with watch_transcripts(sources, touched.put):
+        while sources:
             path = touched.get()
-            ref = refs.pop(path, None)
-            if ref is not None:
-                said = f"{ref}: touched; its snapshot needs a new receipt and consent"
+            source = sources.pop(path, None)
+            if source is not None:
+                ref = source["source"]
+                said = f"{ref}: touched; {_TOUCHED[source['mode']]}"
                 show({"source": ref, "state": "touched"}, as_json=as_json, lines=[said])
 
 

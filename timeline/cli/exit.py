@@ -27,6 +27,13 @@ class ExitCode(IntEnum):
     INTERRUPTED = 130
 
 
+EPILOG = (
+    "Exit codes: 0 done; 1 failed; 2 usage; 3 done in part; 10 no state; 11 busy; 12 key; 13 denied; "
+    "130 interrupted."
+)
+"""What every command's help says of them."""
+
+
 def exit_code_of(error: Exception) -> ExitCode:
     """The code that an error ends a program with."""
     table: tuple[tuple[type[Exception], ExitCode], ...] = (

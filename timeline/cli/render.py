@@ -12,6 +12,7 @@ from timeline.answers import Json
 from timeline.index import Progress
 
 _MIB = 1024 * 1024
+_PENDING = "prefix-proof-pending"
 
 
 def show(answer: Json | list[Json], *, as_json: bool, lines: list[str]) -> None:
@@ -63,7 +64,7 @@ def card_lines(card: Json) -> list[str]:
     """An evidence card for a person."""
     counts = [
         f"{card[name]} {name}"
-        for name in ("passed", "failed", "errors", "skipped")
+        for name in ("passed", "failed", "errors", "warnings", "skipped")
         if card.get(name) is not None
     ]
     exit_code = "no exit code" if card.get("exitCode") is None else f"exit {card['exitCode']}"
@@ -78,6 +79,8 @@ def card_lines(card: Json) -> list[str]:
     second = f"    {card['id']}  {card['binding']}  {card['understanding']}"
     if card["testLabel"]:
         second += f"  {card['testLabel']}"
+    if card.get("prefixProof") == _PENDING:
+        second += f"  {_PENDING}"
     if card["flags"]:
         second += f"  flags: {', '.join(card['flags'])}"
     return [first, second]
@@ -109,13 +112,29 @@ def index_lines(answer: Json) -> list[str]:
         (
             f"{answer['source']}: {answer['status']}, {answer['indexedBytes'] / _MIB:.2f} of "
             f"{answer['size'] / _MIB:.2f} MiB, {answer['events']} events ({answer['added']} new), "
-            f"{answer['understanding']}"
+            f"{answer['understanding']}{_accepted(answer)}"
         ),
         (
             f"  {answer['records']} records, {answer['calls']} calls, {answer['prompts']} prompts, "
             f"{answer['defects']} defects, {answer['unknown']} unknown, {answer['pendingBytes']} bytes pending"
         ),
+        *_following_line(answer),
     ]
+
+
+def _accepted(answer: Json) -> str:
+    """Which unreviewed types the owner's word stands for."""
+    return f" (accepted: {', '.join(answer['accepted'])})" if answer["accepted"] else ""
+
+
+def _following_line(found: Json) -> list[str]:
+    """What is known of the bytes that stood before a followed file grew; nothing for a snapshot."""
+    if "generation" not in found:
+        return []
+    said = f"  follows; generation {found['generation']}, recalled until {found['recallUntil']}"
+    if found.get("prefixProof") == _PENDING:
+        said += f", {_PENDING}: {found['provenBytes']} of {found['bytesToProve']} bytes compared since it"
+    return [said]
 
 
 def source_lines(source: Json) -> list[str]:
@@ -127,6 +146,7 @@ def source_lines(source: Json) -> list[str]:
             f"{source['indexedBytes']} of {source['size']} bytes, until {source['expiresAt']}"
         ),
         f"    {source['enrollment']}  {source['path']}",
+        *_following_line(source),
     ]
 
 

@@ -1,17 +1,20 @@
 """Enrollment: the owner's confirmed, expiring consent to read one source, as a signed leaf (DESIGN 7, T10 to T13).
 
-What is enrolled is a snapshot, fixed when the receipt is spent. Every use checks again that the enrollment still
-counts and that the file still is the snapshot.
+What is enrolled is a snapshot, fixed when the receipt is spent; where the owner asked to follow the file, each
+extension makes a newer one. Every use checks again that the enrollment still counts and what the file is.
 """
 
 import hashlib
+from enum import StrEnum
 from typing import Final
+
+import msgspec
 
 from sidecars.digest import Digest
 from sidecars.identity import canonical_bytes
 from sidecars.leaf import EnrolledSource as WireSource
 from sidecars.leaf import Enrollment
-from timeline.errors import ConfirmationError, EnrollmentExpiredError, ReceiptChangedError
+from timeline.errors import ClockError, ConfirmationError, EnrollmentExpiredError, ReceiptChangedError
 from timeline.guard.receipt import Receipt
 from timeline.source import Snapshot
 from timeline.view import EnrolledSource
@@ -30,8 +33,12 @@ def check_confirmed(*, confirmed: bool) -> None:
         raise ConfirmationError(message)
 
 
-def make_enrollment(receipt: Receipt, now: Snapshot, *, now_ms: int, recall_seconds: int) -> Enrollment:
+def make_enrollment(
+    receipt: Receipt, now: Snapshot, *, now_ms: int, recall_seconds: int, follow_seconds: int | None = None
+) -> Enrollment:
     """The consent that a spent receipt and the present file add up to.
+
+    With ``follow_seconds`` the file may grow for so long, and no longer than it may be recalled.
 
     Raises:
         ReceiptChangedError: the file is not the one that the receipt was issued for, or has not grown from it.
@@ -40,6 +47,7 @@ def make_enrollment(receipt: Receipt, now: Snapshot, *, now_ms: int, recall_seco
         message = f"{receipt.source.path}: not the file that the host reported, or not grown from it"
         raise ReceiptChangedError(message)
     ends = now_ms + recall_seconds * 1000
+    follows = ends if follow_seconds is None else min(ends, now_ms + follow_seconds * 1000)
     receipt_text = str(Digest(receipt.digest))
     identity = canonical_bytes({"receipt": receipt_text, "schema": "timeline-enrollment-id/v1"})
     return Enrollment(
@@ -57,9 +65,9 @@ def make_enrollment(receipt: Receipt, now: Snapshot, *, now_ms: int, recall_seco
             prefix_length=now.prefix_length,
             prefix_digest=str(Digest(now.prefix_digest)),
         ),
-        mode="snapshot",
+        mode="snapshot" if follow_seconds is None else "follow",
         confirmed_at=now_ms,
-        expires_at=ends,
+        expires_at=follows,
         recall_until=ends,
     )
 
@@ -93,18 +101,56 @@ def snapshot_of(enrollment: Enrollment) -> Snapshot:
     )
 
 
-def is_expired(source: EnrolledSource, now_ms: int) -> bool:
-    """Whether the consent has ended. The end itself is outside; so is a clock before the consent."""
+def newest_snapshot(source: EnrolledSource) -> Snapshot:
+    """The snapshot that counts: the enrolled one, or of a followed file its newest generation."""
+    newest = source.newest
+    return msgspec.structs.replace(
+        snapshot_of(source.enrollment),
+        size=newest.size,
+        mtime_ns=newest.mtime_ns,
+        ctime_ns=newest.ctime_ns,
+    )
+
+
+def is_following(enrollment: Enrollment, now_ms: int) -> bool:
+    """Whether the file may still grow; afterwards its newest generation is a snapshot like any other."""
+    return enrollment.mode == "follow" and now_ms < enrollment.expires_at
+
+
+class Consent(StrEnum):
+    """Whether the time is within what was consented to."""
+
+    HOLDS = "holds"
+    ENDED = "ended"
+    NOT_YET = "not-yet"
+    """The clock stands before the consent: it went back, and says nothing about the end either."""
+
+
+def decide_consent(source: EnrolledSource, now_ms: int) -> Consent:
+    """Whether the consent holds at a time. The end itself is outside."""
     enrollment = source.enrollment
-    return not enrollment.confirmed_at <= now_ms < min(enrollment.expires_at, enrollment.recall_until)
+    if now_ms < enrollment.confirmed_at:
+        return Consent.NOT_YET
+    ends = min(enrollment.expires_at, enrollment.recall_until)
+    if now_ms < (enrollment.recall_until if enrollment.mode == "follow" else ends):
+        return Consent.HOLDS
+    return Consent.ENDED
 
 
-def check_not_expired(source: EnrolledSource, now_ms: int) -> None:
-    """The consent must still hold.
+def check_consent(source: EnrolledSource, now_ms: int) -> None:
+    """The consent must hold now.
 
     Raises:
         EnrollmentExpiredError: it has ended.
+        ClockError: the clock stands before it.
     """
-    if is_expired(source, now_ms):
-        message = f"{source.enrollment.enrollment_id}: ended"
-        raise EnrollmentExpiredError(message)
+    match decide_consent(source, now_ms):
+        case Consent.HOLDS:
+            pass
+        case Consent.ENDED:
+            message = f"{source.enrollment.enrollment_id}: ended"
+            raise EnrollmentExpiredError(message)
+        case Consent.NOT_YET:
+            early_ms = source.enrollment.confirmed_at - now_ms
+            message = f"{source.enrollment.enrollment_id}: the clock stands {early_ms} ms before its consent"
+            raise ClockError(message)

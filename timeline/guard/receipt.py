@@ -6,6 +6,7 @@ is a secret between this program and the owner; it never goes into a hook's answ
 """
 
 import hashlib
+from collections.abc import Mapping
 from typing import Final
 
 import msgspec
@@ -17,7 +18,14 @@ from sidecars.identity import canonical_bytes, strict_loads
 from sidecars.leaf import EnrollmentBinding
 from timeline.binding import Binding, Route
 from timeline.clock import Entropy
-from timeline.errors import GroupScopeError, HookInputError, ReceiptCapacityError, ReceiptUnavailableError
+from timeline.errors import (
+    ClockError,
+    GroupScopeError,
+    HookInputError,
+    ReceiptCapacityError,
+    ReceiptUnavailableError,
+)
+from timeline.hosts import Host
 from timeline.keystore import Keystore
 from timeline.limits import HOOK_INPUT_BYTES_MAX, RECEIPT_SECONDS, RECEIPTS_PENDING_MAX
 from timeline.source import Snapshot
@@ -78,7 +86,7 @@ class PromptEvent(msgspec.Struct, frozen=True):
     """What is taken from a host's UserPromptSubmit input; the prompt itself is not among it."""
 
     session: str
-    transcript_path: str
+    transcript_path: str | None
     cwd: str
     event_digest: str
 
@@ -91,8 +99,8 @@ def receipt_digest(receipt_id: str) -> bytes:
     return hashlib.sha256(b"timeline receipt\0" + receipt_id.encode()).digest()
 
 
-def parse_prompt_event(content: bytes) -> PromptEvent:
-    """Read a host's hook input.
+def parse_prompt_event(content: bytes, host: Host) -> PromptEvent:
+    """Read a host's hook input, in the shape that this host gives it.
 
     Raises:
         HookInputError: not that event, or a field is missing or of another type.
@@ -114,22 +122,20 @@ def parse_prompt_event(content: bytes) -> PromptEvent:
         if any(field in scope for field in _GROUP_FIELDS):
             message = "the hook's input names a group"
             raise GroupScopeError(message)
-    fields = {}
-    for name in ("session_id", "transcript_path", "cwd"):
-        value = found.get(name)
-        if not isinstance(value, str) or not value:
-            message = f"field {name} of the hook's input must be a text"
-            raise HookInputError(message)
-        fields[name] = value
-    identity = canonical_bytes(
-        [fields["session_id"], fields["transcript_path"], str(found.get("turn_id", ""))]
-    )
-    return PromptEvent(
-        fields["session_id"],
-        fields["transcript_path"],
-        fields["cwd"],
-        to_base64url(hashlib.sha256(identity).digest()),
-    )
+    session = _text(found, host.session_field)
+    path = None if host.transcript_field is None else _text(found, host.transcript_field)
+    turn = "" if host.turn_field is None else str(found.get(host.turn_field, ""))
+    identity = canonical_bytes([session, path or "", turn])
+    digest = to_base64url(hashlib.sha256(identity).digest())
+    return PromptEvent(session, path, _text(found, host.cwd_field), digest)
+
+
+def _text(found: Mapping[str, object], name: str) -> str:
+    value = found.get(name)
+    if not isinstance(value, str) or not value:
+        message = f"field {name} of the hook's input must be a text"
+        raise HookInputError(message)
+    return value
 
 
 def source_at_prompt(path: str, snapshot: Snapshot | None) -> SourceAtPrompt:
@@ -223,9 +229,7 @@ def pending_receipts(store: Store, keystore: Keystore, now_ms: int) -> tuple[Rec
     Raises:
         StateError: the state cannot be read.
     """
-    rows = store.query("SELECT envelope FROM receipt")
-    found = [_open(bytes(row[0]), keystore) for row in rows]  # type: ignore[call-overload]  # STRICT column
-    pending = [r for r in found if r is not None and r.issued_at <= now_ms < r.expires_at]
+    pending = [r for r in _stored_receipts(store, keystore) if r.issued_at <= now_ms < r.expires_at]
     return tuple(sorted(pending, key=lambda receipt: (receipt.issued_at, receipt.id)))
 
 
@@ -234,15 +238,26 @@ def spend_receipt(store: Store, keystore: Keystore, receipt_id: str, now_ms: int
 
     Raises:
         ReceiptUnavailableError: none that can be spent has this id.
+        ClockError: the clock stands before it was issued; the receipt is then not spent.
         StateError: the state cannot be written; the receipt is then not spent.
     """
-    known = [r for r in pending_receipts(store, keystore, now_ms) if r.id == receipt_id]
+    known = [r for r in _stored_receipts(store, keystore) if r.id == receipt_id and now_ms < r.expires_at]
     if len(receipt_id) != _ID_CHARACTERS or not known:
         message = "no pending receipt has this id"
         raise ReceiptUnavailableError(message)
+    if now_ms < known[0].issued_at:
+        message = f"the clock stands {known[0].issued_at - now_ms} ms before the receipt was issued"
+        raise ClockError(message)
     with store.transaction():
         store.write("DELETE FROM receipt WHERE digest = ?", [(known[0].digest,)])
     return known[0]
+
+
+def _stored_receipts(store: Store, keystore: Keystore) -> list[Receipt]:
+    """Every receipt that verifies, whether or not its time is now."""
+    rows = store.query("SELECT envelope FROM receipt")
+    found = [_open(bytes(row[0]), keystore) for row in rows]  # type: ignore[call-overload]  # STRICT column
+    return [receipt for receipt in found if receipt is not None]
 
 
 def _open(envelope: bytes, keystore: Keystore) -> Receipt | None:

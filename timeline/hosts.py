@@ -1,0 +1,100 @@
+"""The hosts whose prompt event is reviewed, one frozen value each: adding a host is adding an entry. Pure.
+
+An entry says where the host keeps its sessions, how a path names a session, and what its UserPromptSubmit event
+is made of. Every host takes what its hook prints for the model, so the hook prints nothing for any of them.
+"""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Final
+
+import msgspec
+
+NamesSession = Callable[[tuple[str, ...], str], bool]
+"""Whether the parts of a path below the sessions folder name this session."""
+
+
+class Host(msgspec.Struct, frozen=True, kw_only=True):
+    """One host.
+
+    ``home_variable`` moves the host's home, else it is ``home_default`` below the user's; ``sessions`` is the folder
+    of transcripts in it. ``transcript_field`` is ``None`` where the event does not say the path: then
+    ``path_variable`` may, and the home's ``session_index`` does. ``turn_field`` tells two prompts apart where the
+    host has one. ``header_names_session`` is false where only the path does.
+    """
+
+    name: str
+    home_variable: str
+    home_default: str
+    sessions: str
+    names_session: NamesSession
+    header_names_session: bool = True
+    session_field: str = "session_id"
+    cwd_field: str = "cwd"
+    transcript_field: str | None = "transcript_path"
+    turn_field: str | None = None
+    path_variable: str | None = None
+    session_index: str | None = None
+
+
+def _is_rollout(parts: tuple[str, ...], session: str) -> bool:
+    """``2026/01/31/rollout-<time>-<session>.jsonl``; compressed ones end in more, and are refused by name later."""
+    return bool(parts) and parts[-1].startswith("rollout-") and f"-{session}.jsonl" in parts[-1]
+
+
+def _is_session_file(parts: tuple[str, ...], session: str) -> bool:
+    """``<slug>/<session>.jsonl``: not a subagent's file, which lies deeper and has another name (formats §3.1)."""
+    return len(parts) == 2 and parts[1] == f"{session}.jsonl"  # slug and name
+
+
+_WIRE: Final = ("agents", "main", "wire.jsonl")
+
+
+def _is_wire(parts: tuple[str, ...], session: str) -> bool:
+    """``…/<session or session_session>/agents/main/wire.jsonl``: the main agent's, never a subagent's (T71)."""
+    folder, rest = parts[: -len(_WIRE)], parts[-len(_WIRE) :]
+    return rest == _WIRE and bool(folder) and folder[-1] in {session, f"session_{session}"}
+
+
+_CODEX: Final = Host(
+    name="codex",
+    home_variable="CODEX_HOME",
+    home_default=".codex",
+    sessions="sessions",
+    names_session=_is_rollout,
+    turn_field="turn_id",
+)
+_CLAUDE: Final = Host(
+    name="claude",
+    home_variable="CLAUDE_CONFIG_DIR",
+    home_default=".claude",
+    sessions="projects",
+    names_session=_is_session_file,
+    turn_field="prompt_id",
+)
+_KING: Final = Host(
+    name="king",
+    home_variable="BLUN_HOME",
+    home_default=".king",
+    sessions="sessions",
+    names_session=_is_wire,
+    header_names_session=False,
+    transcript_field=None,
+    path_variable="AGENTSPINE_KING_TIMELINE_SOURCE",
+    session_index="session_index.jsonl",
+)
+_KIMI: Final = Host(
+    name="kimi",
+    home_variable="KIMI_CODE_HOME",
+    home_default=".kimi-code",
+    sessions="sessions",
+    names_session=_is_wire,
+    header_names_session=False,
+    transcript_field=None,
+    session_index="session_index.jsonl",
+)
+
+HOSTS: Final[Mapping[str, Host]] = MappingProxyType(
+    {host.name: host for host in (_CODEX, _CLAUDE, _KING, _KIMI)}
+)
+"""Host name to host. One is usable when ``adapters.registry`` has an adapter of that name."""

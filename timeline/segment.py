@@ -1,0 +1,282 @@
+"""Committing what a span gave: its sidecar, the rows of the search index, and how far a source has come.
+
+Results of calls that may still be told more about are known only at the end of a file. In a snapshot that is the end;
+of a followed file they go into a sidecar of their own with an empty span, which the next sidecar gives up (ADR 0013).
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import msgspec
+
+from adapters.base import Adapter, Cursor, Reader, Verdict, decode_cursor, encode_cursor
+from adapters.record import ToolResult
+from sidecars.errors import MalformedError
+from sidecars.event import Event
+from sidecars.leaf import Body, Extension, Leaf, SidecarEntry
+from sidecars.sidecar import UNKNOWN_TYPES_MAX, SidecarHeader, Tallies, format_sidecar
+from timeline.account import expected_rows, is_accounted, sidecar_rows
+from timeline.errors import FormatNotUnderstoodError
+from timeline.events import event_of
+from timeline.extend import current
+from timeline.limits import EVENTS_PER_SOURCE_MAX
+from timeline.projection import SourceRows, source_rows, update_source, write_source, write_vocabulary
+from timeline.span import Span
+from timeline.state import State
+from timeline.store import EventRow, Store
+from timeline.view import EnrolledSource
+
+_NONCE_BYTES = 16
+
+
+class Reached(msgspec.Struct):
+    """How far the indexing of a source has come; ``commit_span`` moves it on.
+
+    ``open`` is the sidecar of results of calls that may still be told more about.
+    """
+
+    position: int
+    segment: int
+    cursor: Cursor | None
+    rows: SourceRows
+    evicted: int
+    keeps_from: int
+    understanding: str
+    tallies: Tallies
+    pending: int = 0
+    open: SidecarEntry | None = None
+
+    @property
+    def looks_back_to(self) -> int | None:
+        """From which byte on what was committed is read again: the one before an unfinished line."""
+        return None if self.cursor is None else max(0, self.cursor.offset - 1)
+
+    @property
+    def lasting(self) -> list[EventRow]:
+        """The rows that the next sidecar does not give up."""
+        given_up = None if self.open is None else self.open.segment
+        return [row for row in self.rows.events if row.segment != given_up]
+
+
+def find_reached(state: State, source: EnrolledSource) -> Reached:
+    """Where a source stands; its index is built again from the sidecars where it does not account for them.
+
+    Raises:
+        StateError, SidecarError: the state cannot be used or written.
+    """
+    rows = _known_rows(state, source)
+    if not source.entries:
+        return Reached(0, 0, None, rows, 0, 0, Verdict.UNDERSTOOD.value, Tallies())
+    header = state.sidecar(source.entries[-1]).header
+    cursor = decode_cursor(header.cursor)
+    return Reached(
+        position=header.end,
+        segment=header.segment + 1,
+        cursor=cursor,
+        rows=rows,
+        evicted=header.evicted,
+        keeps_from=header.keeps_from,
+        understanding=header.understanding,
+        tallies=header.tallies,
+        pending=max(0, header.end - cursor.offset),
+        open=source.entries[-1] if header.start == header.end else None,
+    )
+
+
+def _known_rows(state: State, source: EnrolledSource) -> SourceRows:
+    known = state.followed.get(source.index)
+    if known is not None and known[0] == len(source.entries):
+        return known[1]
+    rows = expected_rows(state, source)
+    if not is_accounted(state, source):
+        with state.store.transaction():
+            write_source(state.store, source.index, rows)
+            write_vocabulary(state.store)
+    return rows
+
+
+def commit_span(
+    state: State,
+    source: EnrolledSource,
+    adapter: Adapter,
+    reached: Reached,
+    span: Span,
+    reader: Reader,
+    extension: Extension | None,
+) -> int:
+    """Commit what a span gave, with the generation that it begins; returns how many events are new.
+
+    Raises:
+        FormatNotUnderstoodError: the file does not add up, or has a value that cannot be stored; nothing is committed.
+        StateError, SidecarError: the state cannot be written.
+    """
+    size = source.newest.size if extension is None else extension.size
+    understanding = _understanding(source, reader, reached, at_end=span.end == size)
+    settled, unsettled = _events_of(state, source, span)
+    evicted, keeps_from = _evict(reached, [*settled, *unsettled])
+    header = SidecarHeader(
+        origin=state.keystore.pins.origin,
+        nonce=_nonce(state),
+        source=source.enrollment.source.ref,
+        host=adapter.host,
+        format=adapter.format,
+        segment=reached.segment,
+        start=span.start,
+        end=span.end,
+        chunks=span.chunks,
+        evicted=evicted,
+        keeps_from=keeps_from,
+        understanding="understood" if understanding == Verdict.UNDERSTOOD.value else "partly-understood",
+        tallies=tallies_of(reader),
+        cursor=encode_cursor(span.cursor),
+    )
+    entry, added = _put(state, source, header, settled, _given_up(state, source, reached, keeps_from))
+    bodies: list[Body] = [entry] if extension is None else [extension, entry]
+    opened = None
+    if unsettled:
+        after = _after(state, header)
+        opened, more = _put(state, source, after, unsettled, ())
+        bodies.append(opened)
+        added += more
+    old, rows = reached.rows, _rows_after(reached, added, keeps_from)
+
+    def project(store: Store, _leaves: Sequence[Leaf]) -> None:
+        if rows is not old:
+            update_source(store, source.index, old, rows)
+            write_vocabulary(store)
+
+    state.commit(bodies, project=project)
+    if source.enrollment.mode == "follow":
+        # Written by us under the lock from rows that were accounted for: they are those of the sidecars.
+        state.followed[source.index] = (len(current(state, source).entries), rows)
+    reached.position, reached.segment = span.end, reached.segment + (1 if opened is None else 2)
+    reached.cursor, reached.pending, reached.open = span.cursor, span.pending, opened
+    reached.rows, reached.evicted, reached.keeps_from = rows, evicted, keeps_from
+    reached.understanding, reached.tallies = understanding, header.tallies
+    return len({row.id64 for row in added} - {row.id64 for row in old.events})
+
+
+def _rows_after(reached: Reached, added: list[EventRow], keeps_from: int) -> SourceRows:
+    """All rows of a source with those that a commit adds; the very same where it changes none."""
+    lasting = reached.lasting
+    if not added and len(lasting) == len(reached.rows.events) and keeps_from == reached.keeps_from:
+        return reached.rows
+    return source_rows([row for row in (*lasting, *added) if row.pos >= keeps_from])
+
+
+def _nonce(state: State) -> str:
+    return state.ports.entropy.bytes(_NONCE_BYTES).hex()
+
+
+def _after(state: State, header: SidecarHeader) -> SidecarHeader:
+    """The header of the empty span behind a span."""
+    return msgspec.structs.replace(
+        header,
+        nonce=_nonce(state),
+        segment=header.segment + 1,
+        start=header.end,
+        chunks=(),
+    )
+
+
+def _put(
+    state: State,
+    source: EnrolledSource,
+    header: SidecarHeader,
+    events: Sequence[Event],
+    evicts: tuple[str, ...],
+) -> tuple[SidecarEntry, list[EventRow]]:
+    """Store one sidecar with those events that are kept; its leaf's body, and its rows."""
+    kept = [event for event in events if event.lines[0].offset >= header.keeps_from]
+    with _storable(source):
+        payload, sidecar = format_sidecar(header, kept)
+    verified = state.put_sidecar(payload, sidecar)
+    entry = SidecarEntry(
+        digest=str(verified.digest),
+        source=header.source,
+        segment=header.segment,
+        enrollment_id=source.enrollment.enrollment_id,
+        count=sidecar.header.count,
+        root=sidecar.header.root,
+        evicts=evicts,
+    )
+    return entry, sidecar_rows(source.index, verified, sidecar)
+
+
+def _events_of(state: State, source: EnrolledSource, span: Span) -> tuple[list[Event], list[Event]]:
+    """The events that stay and, of a followed file, those that may still be told more about."""
+    if source.enrollment.mode == "snapshot":
+        return _events(state, source, [*span.results, *span.open_results]), []
+    return _events(state, source, span.results), _events(state, source, span.open_results)
+
+
+def _events(state: State, source: EnrolledSource, records: list[ToolResult]) -> list[Event]:
+    ref, key = source.enrollment.source.ref, state.keystore.fingerprint_key
+    with _storable(source):
+        events = [event_of(record, source_ref=ref, fingerprint_key=key) for record in records]
+    return sorted((event for event in events if event is not None), key=lambda event: event.sort_key)
+
+
+@contextmanager
+def _storable(source: EnrolledSource) -> Iterator[None]:
+    """Refuse the one file whose content does not fit the stored types; the next file is indexed all the same."""
+    try:
+        yield
+    except MalformedError as error:
+        message = f"{source.enrollment.source.path}: a value cannot be stored: {error.rule}"
+        raise FormatNotUnderstoodError(message) from error
+
+
+def _evict(reached: Reached, events: list[Event]) -> tuple[int, int]:
+    """How many events were evicted in all, and from which offset events are kept (T34)."""
+    places = sorted([row.pos for row in reached.lasting] + [event.lines[0].offset for event in events])
+    surplus = len(places) - EVENTS_PER_SOURCE_MAX
+    # Events may begin at one place (several calls in one line): they go together.
+    keeps_from = places[surplus - 1] + 1 if surplus > 0 else reached.keeps_from
+    return reached.evicted + sum(place < keeps_from for place in places), keeps_from
+
+
+def _given_up(state: State, source: EnrolledSource, reached: Reached, keeps_from: int) -> tuple[str, ...]:
+    """Sidecars that are not needed any more. The last one stays: it holds the cursor until the next is in.
+
+    Of a followed file every span stays: its chunks are what the file is compared with.
+    """
+    if source.enrollment.mode == "follow":
+        return () if reached.open is None else (reached.open.digest,)
+    kept = current(state, source).kept
+    return tuple(
+        sorted(
+            entry.digest for entry in kept if entry.count and state.sidecar(entry).header.end <= keeps_from
+        )
+    )
+
+
+def _understanding(source: EnrolledSource, reader: Reader, reached: Reached, *, at_end: bool) -> str:
+    """How much was understood. What the whole file adds up to shows at its end only.
+
+    Raises:
+        FormatNotUnderstoodError: it does not add up.
+    """
+    if not at_end:
+        return Verdict.PARTLY.value if reader.tallies.unknown_types else reached.understanding
+    check = reader.self_check()
+    if check.verdict is Verdict.NOT:
+        message = f"{source.enrollment.source.path}: {', '.join(check.reasons)}"
+        raise FormatNotUnderstoodError(message)
+    return check.verdict.value
+
+
+def tallies_of(reader: Reader) -> Tallies:
+    """The adapter's counts, reduced to what a sidecar states; all of the source so far."""
+    found = reader.tallies
+    outcomes = found.outcomes
+    return Tallies(
+        records=sum(found.records.values()),
+        calls=sum(found.tool_calls.values()),
+        results=outcomes.success + outcomes.failure + outcomes.unknown + outcomes.cancelled,
+        prompts=found.prompts,
+        defects=sum(found.defects.values()),
+        unknown=sum(found.unknown_types.values()),
+        inherited=found.inherited_prompts,
+        unknown_types=tuple(sorted(found.unknown_types))[:UNKNOWN_TYPES_MAX],
+    )
