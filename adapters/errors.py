@@ -104,7 +104,7 @@ class UnknownProtocolError(UnsupportedFormatError):
     """The header names a protocol that was never reviewed, and none that the owner maps to a reviewed one."""
 
     reason = "unknown-protocol"
-    hint = "if this version writes the same records as a reviewed one, map its protocol to that one"
+    hint = "if it writes the records of a reviewed one: timeline formats accept king protocol/DECLARED:REVIEWED"
 
 
 class KimiCliError(UnsupportedFormatError):

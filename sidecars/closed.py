@@ -12,8 +12,9 @@ from typing import Any, Final, TypeAlias
 
 from sidecars.digest import DIGEST_PATTERN
 from sidecars.encoding import INTEGER_MAX
-from sidecars.errors import MalformedError, NonCanonicalError, PayloadTypeError
+from sidecars.errors import MalformedError, NonCanonicalError, PayloadTypeError, SidecarError
 from sidecars.identity import strict_loads
+from sidecars.keys import Verifier
 
 Fits: TypeAlias = Callable[[Any], bool]
 """Whether a JSON value is one that a field may have."""
@@ -123,7 +124,13 @@ _LEAF: Final[dict[str, Fits]] = {
 
 
 def _vkey(value: Any) -> bool:  # noqa: ANN401  (any JSON value)
-    return type(value) is str and len(value) <= VKEY_CHARACTERS_MAX  # its form: whoever compares it parses it
+    if type(value) is not str or len(value) > VKEY_CHARACTERS_MAX:
+        return False
+    try:
+        Verifier.parse(value)
+    except SidecarError:
+        return False
+    return True
 
 
 _BODIES: Final[dict[str, dict[str, Fits]]] = {
@@ -177,8 +184,6 @@ def event_id(source: str, event: Object) -> str:
 
 def read_leaf(payload: bytes, kind: str) -> Object:
     """Read the payload of a leaf that was verified as one of ``kind``, as ``docs/spec/log.md`` states it.
-
-    The vkeys of a key epoch are text here; whoever believes one compares it with a key that he has.
 
     Raises:
         MalformedError: too long or against the format; ``NonCanonicalError`` for another spelling.

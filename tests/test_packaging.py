@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 import timeline
+from tests.sidecars.proofs import KEYS, make_case
 
 ROOT = Path(__file__).resolve().parents[1]
 pytestmark = pytest.mark.packaging
@@ -145,6 +146,25 @@ def test_installed_command_tells_its_version(built: Path, tmp_path: Path) -> Non
     result = run(target, code)
     assert result.returncode == 0, result.stderr
     assert timeline.__version__ in result.stdout
+
+
+@pytest.mark.requirement("X6")
+def test_bundled_sidecars_verify_a_proof_without_the_program(built: Path, tmp_path: Path) -> None:
+    """Of the wheel, the folder `timeline/_bundled` is enough for who only verifies proofs (ADR 0015)."""
+    target = installed(built, tmp_path / "site")
+    proof = tmp_path / "event.proof"
+    proof.write_bytes(make_case().content)
+    keys = [option for key in KEYS for option in ("--key", str(key))]
+    code = (
+        "import runpy\n"
+        "sys.modules['msgspec'] = None\n"
+        f"sys.path[0] = {str(target / 'timeline' / '_bundled')!r}\n"
+        f"sys.argv[1:] = {['verify-proof', str(proof), *keys]!r}\n"
+        "runpy.run_module('sidecars', run_name='__main__', alter_sys=True)\n"
+    )
+    result = run(target, code)
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith("verdict: verified")
 
 
 def test_installed_program_loads_no_development_tool(built: Path, tmp_path: Path) -> None:

@@ -27,6 +27,11 @@ def main_verify() -> None:
     _run("main_verify")
 
 
+def main_witness() -> None:
+    """``timeline-witness``."""
+    _run("main_witness")
+
+
 def _run(name: str) -> None:
     gc.disable()
     from timeline import cli

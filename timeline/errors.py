@@ -387,7 +387,23 @@ class ProofFileError(TimelineError):
     """A proof cannot be read from its file, or not be written to it."""
 
     reason = "proof-file-unusable"
-    default_hint = "to verify, name a file that you may read; to write, one that does not exist in a folder that does"
+    default_hint = (
+        "to verify, name a file that you may read; to write, one that does not exist in a folder that does"
+    )
+
+
+class TimestampUnavailableError(TimelineError):
+    """Timestamps cannot be verified by this installation."""
+
+    reason = "timestamps-unavailable"
+    default_hint = "install the extra: pip install 'transcript-timeline[timestamps]'"
+
+
+class TimestampRefusedError(TimelineError):
+    """A timestamp is not one over these bytes by the given authority."""
+
+    reason = "timestamp-refused"
+    default_hint = "ask the authority for a timestamp over exactly this file, and give its own certificates"
 
 
 class FormatNameError(UsageError):

@@ -12,9 +12,10 @@ from adapters.registry import ADAPTERS
 from sidecars.leaf import FormatPolicy
 from timeline.account import judged
 from timeline.errors import FormatDecisionError, FormatNameError
+from timeline.provider import check_protocols
 from timeline.service import Session
 from timeline.state import State, open_for_writing, open_state
-from timeline.understanding import UNNAMED, FormatDecision
+from timeline.understanding import PROTOCOL, UNNAMED, FormatDecision
 
 _TYPE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/-]{0,63}", re.ASCII)
 
@@ -55,14 +56,20 @@ def show_type(session: Session, host: str, name: str) -> TypeStatus:
 
 
 def accept_type(session: Session, host: str, name: str) -> TypeStatus:
-    """The owner accepts records of a type as carrying no evidence.
+    """The owner accepts records of a type as carrying no evidence, or a protocol as one that was reviewed.
+
+    A protocol is named ``protocol/<declared>:<reviewed>``.
 
     Raises:
-        FormatNameError: not a host, or not the name of a type.
+        FormatNameError: not a host, not the name of a type, or a protocol that was never reviewed.
         FormatDecisionError: it is accepted already.
         StateError, SidecarError: the state cannot be used.
     """
-    return _decide(session, FormatPolicy(host=_check_names(host, name), type=name, accepted=True))
+    policy = FormatPolicy(host=_check_names(host, name), type=name, accepted=True)
+    if name.startswith(PROTOCOL):
+        declared, _, meant = name.removeprefix(PROTOCOL).rpartition(":")
+        check_protocols(host, {declared: meant})
+    return _decide(session, policy)
 
 
 def revoke_type(session: Session, host: str, name: str) -> TypeStatus:

@@ -12,7 +12,6 @@ import msgspec
 
 from adapters.base import Adapter, Header, Reader
 from adapters.errors import TranscriptChangedError as CallLineChangedError
-from adapters.registry import ADAPTERS
 from sidecars.sidecar import Tallies
 from timeline.errors import (
     LimitError,
@@ -27,6 +26,7 @@ from timeline.guard.enrollment import is_following
 from timeline.hosts import HOSTS
 from timeline.limits import HEAD_BYTES, INDEX_BYTES_MAX, INDEX_BYTES_MIN
 from timeline.prefix import open_enrolled
+from timeline.provider import adapter_for
 from timeline.segment import Reached, commit_span, find_reached, tallies_of
 from timeline.source import OpenSource
 from timeline.span import Span, read_span, without_collector
@@ -116,7 +116,7 @@ def read_on(
     Raises:
         SourceError, AdapterError, StateError, SidecarError: see ``index_source``.
     """
-    adapter = ADAPTERS[source.enrollment.binding.host]
+    adapter = adapter_for(state.view.formats, source.enrollment.binding.host)
     may_extend = is_following(source.enrollment, state.ports.clock.now_ms())
     size = source.newest.size
     reached = find_reached(state, source)

@@ -15,7 +15,6 @@ import msgspec
 from adapters.base import Adapter, Header
 from adapters.errors import AdapterError
 from adapters.lines import CitedLine
-from adapters.registry import ADAPTERS
 from sidecars.digest import Digest
 from sidecars.errors import DigestMismatchError
 from sidecars.event import Event, parse_event
@@ -34,6 +33,7 @@ from timeline.files import read_private_range
 from timeline.limits import CARDS_MAX, WINDOW_SECONDS_MAX
 from timeline.prefix import find_unread, is_prefix_pending, open_enrolled
 from timeline.projection import near_bits
+from timeline.provider import adapter_for
 from timeline.source import OpenSource
 from timeline.state import State, VerifiedSidecar
 from timeline.store import EventRow
@@ -396,7 +396,7 @@ def _miss(state: State, sources: Sequence[EnrolledSource]) -> Answer:
 
 def _answer(state: State, source: EnrolledSource, rows: Sequence[EventRow], *, more: bool) -> Answer:
     """Open the one source and verify each row's event against its bytes."""
-    adapter = ADAPTERS[source.enrollment.binding.host]
+    adapter = adapter_for(state.view.formats, source.enrollment.binding.host)
     cards, reread = [], 0
     header_now = state.sidecar(source.entries[-1]).header
     partly = not judged(state, source).is_understood or header_now.end < source.newest.size

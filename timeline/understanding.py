@@ -19,6 +19,10 @@ UNNAMED: Final = "other"
 """Where adapters count types that have no name that is kept; never accepted, since it would accept everything."""
 
 
+PROTOCOL: Final = "protocol/"
+"""How the name of a decision about a protocol begins: ``protocol/<declared>:<reviewed>``. No record type does."""
+
+
 class FormatDecision(msgspec.Struct, frozen=True):
     """One decision of the owner, by the leaf that holds it; ``at_ms`` is UTC milliseconds."""
 
@@ -39,6 +43,15 @@ class FormatRules(msgspec.Struct, frozen=True):
         for decision in self.decisions:
             found[decision.policy.host, decision.policy.type] = decision.policy.accepted
         return frozenset(key for key, accepted in found.items() if accepted)
+
+    def protocols(self, host: str) -> dict[str, str]:
+        """Declared protocol to the reviewed one as which the owner lets files of ``host`` be read (T71)."""
+        found = (
+            name.removeprefix(PROTOCOL)
+            for of, name in self.accepted
+            if of == host and name.startswith(PROTOCOL)
+        )
+        return {declared: meant for declared, _, meant in (name.rpartition(":") for name in found)}
 
     def is_change(self, policy: FormatPolicy) -> bool:
         """Whether a decision would change something; one that would not is never recorded."""

@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 import msgspec
 
 from adapters.errors import AdapterError
-from adapters.registry import ADAPTERS
 from sidecars.digest import Digest
 from sidecars.errors import SidecarError
 from sidecars.sidecar import CHUNK_BYTES, SidecarHeader
@@ -29,6 +28,7 @@ from timeline.events import read_header
 from timeline.paths import Locations
 from timeline.prefix import check_chunks, check_generations, committed_chunks, open_enrolled
 from timeline.projection import read_source, stored_sources, vocabulary_is_current
+from timeline.provider import adapter_for
 from timeline.search import verify_event
 from timeline.source import OpenSource
 from timeline.state import Ports, State, open_state
@@ -245,7 +245,7 @@ def _check_transcript(report: Report, state: State, source: EnrolledSource) -> N
 def _check_events(state: State, source: EnrolledSource, opened: OpenSource) -> int:
     if not source.kept:
         return 0
-    adapter = ADAPTERS[source.enrollment.binding.host]
+    adapter = adapter_for(state.view.formats, source.enrollment.binding.host)
     header = read_header(adapter, opened)
     count = 0
     keeps_from = state.sidecar(source.entries[-1]).header.keeps_from

@@ -91,7 +91,7 @@ def clean(tool_calls: dict[str, int]) -> dict[str, int]:
     return {"other" if " " in name else name: count for name, count in tool_calls.items()}
 
 
-@pytest.mark.requirement("T70")
+@pytest.mark.requirement("T5", "X2")
 def test_counts_agree_with_the_truth(row: dict, data: bytes) -> None:
     """Records, calls by tool, results by outcome and code, orphans, nested blocks: as counted independently."""
     _, reader = read(CLAUDE, data)
@@ -125,7 +125,7 @@ def test_what_was_understood_is_said(row: dict, data: bytes) -> None:
         assert understanding.verdict is Verdict.UNDERSTOOD, understanding
 
 
-@pytest.mark.requirement("T73")
+@pytest.mark.requirement("T73", "X2")
 def test_runner_results_agree_with_the_truth(row: dict, data: bytes) -> None:
     """Every run of a recognised runner is found at its line with its counts and its outcome, and none elsewhere."""
     records, _ = read(CLAUDE, data)

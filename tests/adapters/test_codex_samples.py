@@ -65,7 +65,7 @@ def data(row: dict, shared: Path) -> bytes:
     return whole(data)
 
 
-@pytest.mark.requirement("T70")
+@pytest.mark.requirement("T70", "X2")
 def test_counts_agree_with_the_truth(row: dict, data: bytes) -> None:
     """Records by type, calls by tool, results by outcome, orphans: equal to what was counted independently."""
     _, reader = read(CODEX, data)
@@ -82,7 +82,7 @@ def test_counts_agree_with_the_truth(row: dict, data: bytes) -> None:
     assert reader.self_check().verdict is expected
 
 
-@pytest.mark.requirement("T73")
+@pytest.mark.requirement("T73", "X2")
 def test_runner_results_agree_with_the_truth(row: dict, data: bytes) -> None:
     """Every run of a recognised runner is found at its line with its counts, and no run is found elsewhere."""
     records, _ = read(CODEX, data)

@@ -71,7 +71,7 @@ def data(row: dict, shared: Path) -> bytes:
     return whole(data)
 
 
-@pytest.mark.requirement("T71")
+@pytest.mark.requirement("T71", "X2")
 def test_counts_agree_with_the_truth(row: dict, data: bytes) -> None:
     """Records by type, calls by tool, results by outcome, orphans: equal to what was counted independently."""
     records, reader = read(KING, data)
@@ -88,7 +88,7 @@ def test_counts_agree_with_the_truth(row: dict, data: bytes) -> None:
     assert not [record for record in records if isinstance(record, Defect | Unknown)]
 
 
-@pytest.mark.requirement("T73")
+@pytest.mark.requirement("T73", "X2")
 def test_runner_results_agree_with_the_truth(row: dict, data: bytes) -> None:
     """Every run of a recognised runner is found at its line with its counts, and no run is found elsewhere."""
     records, _ = read(KING, data)

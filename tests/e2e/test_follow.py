@@ -59,7 +59,7 @@ def lines_of(answer: Answer) -> set[tuple[object, ...]]:
 # -- growth ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.requirement("T13", "T14")
+@pytest.mark.requirement("T13", "T14", "X4")
 @pytest.mark.parametrize("step", [1_100, 2_500, 9_000])
 def test_a_followed_session_has_at_each_step_the_events_of_a_snapshot(world: World, step: int) -> None:
     """Cut anywhere, also inside a line and between a call and its result: what is found is what stands there."""

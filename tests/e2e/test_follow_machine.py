@@ -12,7 +12,7 @@ from unittest import mock
 
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from tests.e2e.offers import find
 from tests.simulators import growth
@@ -64,6 +64,9 @@ TAMPERING: dict[str, Callable[[Path, int, float], None]] = {
 }
 
 
+USES = ("index", "search", "prove", "none")
+
+
 class FollowedFile(RuleBasedStateMachine):
     """One followed session, its host, and somebody who tampers with its file."""
 
@@ -79,17 +82,23 @@ class FollowedFile(RuleBasedStateMachine):
             patch.start()
 
     def teardown(self) -> None:
-        for patch in self.patches:
-            patch.stop()
-        shutil.rmtree(self.folder)
+        """Whatever was done to the transcript says nothing against the state."""
+        try:
+            if hasattr(self, "world"):
+                assert verdict_of(self.world)[0] == "ok"
+        finally:
+            for patch in self.patches:
+                patch.stop()
+            shutil.rmtree(self.folder)
 
-    @initialize(beginning=st.integers(0, 30_000))
+    @initialize(beginning=st.integers(0, 40_000))
     def enroll(self, beginning: int) -> None:
         self.world = empty_world(self.folder / "world")
         service.init_state(self.world.session, owner_presence="any", simulated_host=True)
         self.growing = follow(self.world, first=beginning, runs=10, filler_bytes=2_000)
         self.turns = 0
         self.begin()
+        self.index(64 * KIB, None)
 
     def begin(self) -> None:
         """What a new consent starts from."""
@@ -121,16 +130,38 @@ class FollowedFile(RuleBasedStateMachine):
         if self.path.exists():
             self.growing.write(length)
 
-    @rule(happen=st.sampled_from(sorted(TAMPERING)), share=st.floats(0, 1))
     def tamper(self, happen: str, share: float) -> None:
         if self.path.exists() and self.path.stat().st_size > self.header + 1:
             TAMPERING[happen](self.path, self.header, share)
 
-    @rule(share=st.floats(0, 1), length=st.integers(1, 4_000))
-    def tamper_and_write(self, share: float, length: int) -> None:
-        """A change in place that growth hides from size and times."""
+    @rule(happen=st.sampled_from(sorted(TAMPERING)), share=st.floats(0, 1), use=st.sampled_from(USES))
+    def tamper_and_use(self, happen: str, share: float, use: str) -> None:
+        """Something else than growth, and a use of the file, or none yet."""
+        self.tamper(happen, share)
+        self.use(use)
+
+    @rule(
+        share=st.floats(0, 1), length=st.integers(1, 4_000), use=st.sampled_from(["index", "search", "prove"])
+    )
+    def tamper_and_write(self, share: float, length: int, use: str) -> None:
+        """A change in place that growth hides from size and times, and a use of it."""
         self.tamper("overwrite", share)
         self.write(length)
+        self.use(use)
+
+    def use(self, use: str) -> None:
+        match use:
+            case "index":
+                self.index(LEAST, None)
+            case "search":
+                self.search()
+            case "prove":
+                self.prove_to_the_end()
+            case _:
+                return
+        if self.expected() is not None:  # seen: the next steps start from something sound
+            self.renew()
+            self.index(64 * KIB, None)
 
     @precondition(lambda self: self.path.with_name(AWAY).exists())
     @rule()
@@ -265,16 +296,10 @@ class FollowedFile(RuleBasedStateMachine):
             self.ended = reason
         self.catch_up()
 
-    @invariant()
-    def state_is_sound(self) -> None:
-        """Whatever is done to a transcript says nothing against the state."""
-        if hasattr(self, "world"):
-            assert verdict_of(self.world)[0] == "ok"
-
 
 FollowedFile.TestCase.settings = settings(
-    max_examples=20,
-    stateful_step_count=25,
+    max_examples=60,
+    stateful_step_count=20,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
 )

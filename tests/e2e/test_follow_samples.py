@@ -60,7 +60,7 @@ def test_the_samples_hold_chains() -> None:
         assert all(later.startswith(earlier) for earlier, later in pairwise(contents))
 
 
-@pytest.mark.requirement("T13", "T14")
+@pytest.mark.requirement("T13", "T14", "X4")
 @pytest.mark.parametrize("chain", CHAINS, ids=lambda chain: f"{chain.host}-{chain.name}")
 def test_a_real_session_is_followed_step_by_step(chain: Chain, tmp_path: Path) -> None:
     """Nothing is lost, nothing is told twice, and each step has what a snapshot of it has."""

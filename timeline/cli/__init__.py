@@ -67,6 +67,13 @@ def main_verify() -> None:
     _end(_run("timeline-verify", commands.verify_command))
 
 
+def main_witness() -> None:
+    """Entry point of ``timeline-witness``, which needs no timeline."""
+    from timeline.cli.witness import witness_group
+
+    _end(_run("timeline-witness", witness_group))
+
+
 def _run_compatible(program: str, command: click.Command) -> int:
     """As the reference's programs end: unavailable is 0, misuse is 1."""
 

@@ -62,9 +62,12 @@ def accept_command(host: str, type_name: str, *, as_json: bool) -> None:
     Recorded in the log under the owner key, and can be taken back. Sources that hold no other unreviewed type then
     count as understood, those that are indexed already too.
 
+    A protocol that King or Kimi Code declares and that was never reviewed can be accepted as a reviewed one.
+
     \b
     Example:
       timeline formats accept codex event_msg/new_thing
+      timeline formats accept king protocol/1.6-blun:1.4
     """
     _show(answers.type_answer(formats.accept_type(_session(), host, type_name)), as_json=as_json)
 

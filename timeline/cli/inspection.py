@@ -11,6 +11,7 @@ from timeline.cli.commands import as_json_option
 from timeline.cli.exit import EPILOG, ExitCode
 from timeline.cli.render import show
 from timeline.inspection import inspect_file
+from timeline.provider import check_protocols
 
 _CODES = {"understood": ExitCode.DONE, "partly-understood": ExitCode.PARTLY}
 
@@ -20,8 +21,13 @@ _CODES = {"understood": ExitCode.DONE, "partly-understood": ExitCode.PARTLY}
 @click.option(
     "--host", required=True, type=click.Choice(sorted(ADAPTERS)), help="The host that wrote the file."
 )
+@click.option(
+    "--protocol",
+    metavar="DECLARED:REVIEWED",
+    help="Read a King or Kimi wire that declares one protocol as another that was reviewed.",
+)
 @as_json_option
-def inspect_command(file: str, host: str, *, as_json: bool) -> int:
+def inspect_command(file: str, host: str, *, protocol: str | None, as_json: bool) -> int:
     """Say whether FILE is a transcript that is understood, what is in it, and if not, why.
 
     Reads the file once and changes nothing. Needs no state and no consent, and prints no text of the transcript:
@@ -31,8 +37,11 @@ def inspect_command(file: str, host: str, *, as_json: bool) -> int:
     Examples:
       timeline inspect ~/.codex/sessions/2026/01/31/rollout-....jsonl --host codex
       timeline inspect transcript.jsonl --host codex --json
+      timeline inspect wire.jsonl --host king --protocol 1.6-blun:1.4
     """
-    found = answers.inspection_answer(inspect_file(ADAPTERS[host], str(Path.cwd() / file)))
+    declared, _, meant = (protocol or "").rpartition(":")
+    adapter = ADAPTERS[host] if protocol is None else check_protocols(host, {declared: meant})
+    found = answers.inspection_answer(inspect_file(adapter, str(Path.cwd() / file)))
     show(found, as_json=as_json, lines=inspection_lines(file, found))
     return _CODES.get(found["verdict"], ExitCode.FAILED)
 
