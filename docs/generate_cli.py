@@ -40,6 +40,12 @@ def find_root() -> click.Group:
     return next(iter(groups.values()))
 
 
+def find_programs() -> dict[str, click.Group]:
+    """Give every program with commands of its own by its name, `timeline` first."""
+    witness = importlib.import_module("timeline.cli.witness")
+    return {"timeline": find_root(), "timeline-witness": witness.witness_group}
+
+
 def walk(command: click.Command, context: click.Context) -> Iterator[tuple[click.Command, click.Context]]:
     """Give a command and all below it, each with a context that knows its full name; hidden ones are left out."""
     yield command, context
@@ -60,14 +66,15 @@ def open_context(command: click.Command, name: str, parent: click.Context | None
     )
 
 
-def render(root: click.Group, name: str = "timeline") -> str:
+def render() -> str:
     """Give the whole page."""
     parts = [PREFACE]
-    for command, context in walk(root, open_context(root, name)):
-        parts.append(f"## {context.command_path}\n\n```text\n{command.get_help(context).rstrip()}\n```\n")
+    for name, root in find_programs().items():
+        for command, context in walk(root, open_context(root, name)):
+            parts.append(f"## {context.command_path}\n\n```text\n{command.get_help(context).rstrip()}\n```\n")
     return "\n".join(parts)
 
 
 if __name__ == "__main__":
-    PAGE.write_text(render(find_root()), encoding="utf-8")
+    PAGE.write_text(render(), encoding="utf-8")
     print(f"wrote {PAGE.name}", file=sys.stderr)

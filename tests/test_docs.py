@@ -50,11 +50,14 @@ def require(module: str) -> ModuleType:
 
 
 def commands() -> list[tuple[click.Command, click.Context]]:
-    """Give every command of the program with its context."""
+    """Give every command of every program with its context."""
     require("timeline.cli")
     generate = load("generate_cli")
-    root = generate.find_root()
-    return list(generate.walk(root, generate.open_context(root, "timeline")))
+    return [
+        found
+        for name, root in generate.find_programs().items()
+        for found in generate.walk(root, generate.open_context(root, name))
+    ]
 
 
 def code_blocks(text: str) -> list[str]:
@@ -73,7 +76,7 @@ def test_cli_page_is_what_the_commands_say() -> None:
     """docs/cli.md is the real help text; `make fix` writes it again."""
     require("timeline.cli")
     generate = load("generate_cli")
-    assert (DOCS / "cli.md").read_text(encoding="utf-8") == generate.render(generate.find_root())
+    assert (DOCS / "cli.md").read_text(encoding="utf-8") == generate.render()
 
 
 def test_every_command_and_option_explains_itself() -> None:

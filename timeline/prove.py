@@ -71,10 +71,10 @@ def _find_event(state: State, sources: Sequence[EnrolledSource], event_id: str, 
         check_accounted(state, source)
     allowed = {source.index: source for source in sources}
     for row in state.store.events("WHERE id64 = ?", (number,)):
-        source = allowed.get(row.source)
-        if source is None:
+        holder = allowed.get(row.source)
+        if holder is None:
             continue
-        entry = source.entries[row.segment]
+        entry = holder.entries[row.segment]
         sidecar = state.open_sidecar(entry)[1]
         for position, event in enumerate(sidecar.events):
             if event.id == event_id:
@@ -108,7 +108,8 @@ def _prove(state: State, place: _Place, form: Form) -> Proof:
             assemble_bundle(event, place.number, events, entries, hashes, format_note(signed))
         )
 
-    keys = _keys(state, epochs)
+    # The owner key is pinned; the log keys are those that it named and that the log was verified with.
+    keys = (state.keystore.pins.owner, *epochs.values())
     # Verified as a stranger will; cosignatures apart, since the witnesses' keys are the verifier's to have.
     proven = verify_bundle(bundle_under(_without_cosignatures(note)), keys)
     content = bundle_under(note)
@@ -118,38 +119,25 @@ def _prove(state: State, place: _Place, form: Form) -> Proof:
     )
 
 
-def _checkpoint(state: State, leaf: int) -> tuple[Note, tuple[int, ...]]:
-    """The head with every known signature, and the leaves of the key epochs that its keys and ``leaf`` need."""
+def _checkpoint(state: State, leaf: int) -> tuple[Note, dict[int, Verifier]]:
+    """The head with every signature that a proof can hold, and the key epochs that it and ``leaf`` need, by leaf."""
     head = parse_note(state.reading.finding.head.note)
     anchor = parse_note(state.reading.anchor)
-    signatures = list(head.signatures)
+    signatures = {signature.key: signature for signature in head.signatures}
     if anchor.text == head.text:  # witnesses may have signed either copy
-        known = {signature.key for signature in signatures}
-        signatures += [signature for signature in anchor.signatures if signature.key not in known]
-    in_force: int | None = None
-    named: dict[KeyRef, int] = {}
-    for stated in state.reading.leaves:
-        if isinstance(stated.body, KeyEpoch):
-            named[Verifier.parse(stated.body.log_key).ref] = stated.index
-            if stated.index < leaf:
-                in_force = stated.index
-    kept = [s for s in signatures if is_cosignature(s) or s.key in named]
-    signed = {named[signature.key] for signature in kept if signature.key in named}
-    return Note(head.text, tuple(kept)), tuple(sorted(signed if in_force is None else {in_force, *signed}))
+        signatures = {signature.key: signature for signature in anchor.signatures} | signatures
+    epochs = [
+        (stated.index, Verifier.parse(stated.body.log_key))
+        for stated in state.reading.leaves
+        if isinstance(stated.body, KeyEpoch)
+    ]
+    in_force = max(index for index, _ in epochs if index < leaf)  # a sidecar's leaf follows an epoch
+    needed = {index: key for index, key in epochs if index == in_force or key.ref in signatures}
+    log_keys = {key.ref for _, key in epochs}
+    kept = tuple(s for s in signatures.values() if is_cosignature(s) or s.key in log_keys)
+    return Note(head.text, kept), needed
 
 
 def _without_cosignatures(note: Note) -> Note:
     kept: tuple[NoteSignature, ...] = tuple(s for s in note.signatures if not is_cosignature(s))
     return Note(note.text, kept)
-
-
-def _keys(state: State, epochs: Sequence[int]) -> tuple[Verifier, ...]:
-    """The owner key, which is pinned, and the log keys of the epochs, which it named and the log was verified with."""
-    keys = [state.keystore.pins.owner]
-    for index in epochs:
-        body = state.reading.leaves[index].body
-        if not isinstance(body, KeyEpoch):
-            message = "an epoch's leaf is a key epoch"
-            raise RuntimeError(message)
-        keys.append(Verifier.parse(body.log_key))
-    return tuple(keys)

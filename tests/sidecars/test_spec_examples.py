@@ -6,13 +6,16 @@ from pathlib import Path
 import pytest
 
 from sidecars.checkpoint import open_checkpoint
+from sidecars.cosignature import WitnessVerifier
 from sidecars.envelope import open_envelope, seal
 from sidecars.keys import Verifier
 from sidecars.leaf import Kind, leaf_hash, parse_leaf, payload_type
 from sidecars.merkle import inclusion_proof
 from sidecars.proof import TlogProof, format_proof, parse_proof, verify_proof
+from sidecars.proven import verify_bundle
 from sidecars.sidecar import PAYLOAD_TYPE, format_sidecar, parse_sidecar
 from sidecars.trust import Consistent
+from tests.sidecars.proofs import WITNESSES, make_case
 from tests.sidecars.samples import LOG, ORIGIN, OWNER, make_event, make_header
 from tests.sidecars.simulator import LogSimulator, View, entry, examine
 
@@ -83,7 +86,20 @@ def test_the_proof_verifies(root: Path, log: LogSimulator) -> None:
     assert content == format_proof(TlogProof(2, inclusion_proof(hashes, 2), log.view.head))
 
 
-@pytest.mark.parametrize("page", ["envelope.md", "sidecar.md", "log.md"])
+def test_the_proof_of_an_event_verifies(root: Path) -> None:
+    """The example of proof.md is what the library writes, and verifies with the published keys."""
+    (example,) = blocks(root, "proof.md", "bundle")
+    (witness,) = blocks(root, "proof.md", "vkey-witness")
+    (owner,) = blocks(root, "envelope.md", "vkey-owner")
+    (log_key,) = blocks(root, "log.md", "vkey-log")
+    content = f"{example}\n".encode()
+    keys = [Verifier.parse(owner), Verifier.parse(log_key)]
+    proven = verify_bundle(content, keys, [WitnessVerifier.parse(witness)])
+    assert (proven.place, proven.count, proven.checkpoint.size) == (1, 2, 3)
+    assert content == make_case(events=2, place=1, after=0).but(witnesses=WITNESSES[:1]).content
+
+
+@pytest.mark.parametrize("page", ["envelope.md", "sidecar.md", "log.md", "proof.md"])
 def test_every_reason_in_a_specification_exists(root: Path, page: str) -> None:
     """A specification names no reason that the library does not have."""
     import sidecars.errors

@@ -15,8 +15,10 @@ from timeline.answers import AUTHORITY, Json
 from timeline.cli.commands import as_json_option, root_option
 from timeline.cli.exit import EPILOG
 from timeline.cli.render import show
+from timeline.clock import format_utc
 from timeline.errors import ProofFileError, UsageError
 from timeline.prove import Form, Proof, prove_event
+from timeline.timestamp import verify_timestamp
 
 _SUFFIX = {"bundle": "proof", "in-toto": "intoto.json"}
 
@@ -73,9 +75,19 @@ def prove_command(event: str, out: str | None, form: Form, root: str, *, as_json
     metavar="VKEY",
     help="A witness that must have cosigned; give every one whose signature is in the file.",
 )
+@click.option("--timestamp", metavar="FILE", help="An RFC 3161 response over the file's bytes; needs --tsa.")
+@click.option(
+    "--tsa", metavar="FILE", help="Certificates of its authority, root included; yours, not the response's."
+)
 @as_json_option
 def verify_proof_command(
-    file: str, key_texts: tuple[str, ...], witness_texts: tuple[str, ...], *, as_json: bool
+    file: str,
+    key_texts: tuple[str, ...],
+    witness_texts: tuple[str, ...],
+    timestamp: str | None,
+    tsa: str | None,
+    *,
+    as_json: bool,
 ) -> None:
     """Say what the proof in FILE shows, and what it does not. Needs no state and no network.
 
@@ -83,18 +95,28 @@ def verify_proof_command(
     `python -m sidecars verify-proof`, for which PyNaCl and rfc8785 suffice.
 
     \b
-    Example:
+    Examples:
       timeline verify-proof event.proof --key 'agent-timeline/.../owner+...+...' --key 'agent-timeline/...+...+...'
+      timeline verify-proof event.proof --key ... --key ... --timestamp event.tsr --tsa chain.pem
     """
+    if (timestamp is None) != (tsa is None):
+        message = "--timestamp and --tsa belong together"
+        raise UsageError(message, hint="a timestamp is worth what its authority's certificates are")
     try:
         keys = [Verifier.parse(text) for text in key_texts]
         witnesses = [WitnessVerifier.parse(text) for text in witness_texts]
     except SidecarError as error:
         message = f"--key or --witness: {error}"
         raise UsageError(message, hint=error.hint or "`timeline prove --out` prints the keys") from error
-    proven, form = verify_proof_file(_read(Path(file)), keys, witnesses)
-    answer = proof_answer(proven, form)
-    show(answer, as_json=as_json, lines=proof_lines(answer))
+    content = _read(Path(file))
+    proven, form = verify_proof_file(content, keys, witnesses)
+    answer, lines = proof_answer(proven, form), []
+    if timestamp is not None and tsa is not None:
+        stamp = verify_timestamp(_read(Path(timestamp)), content, _read(Path(tsa)))
+        at = format_utc(stamp.at_ms)
+        answer["timestamp"] = {"at": at, "authority": stamp.authority}
+        lines = [f"timestamp: this file existed at {at}, says {stamp.authority}; it may be older"]
+    show(answer, as_json=as_json, lines=[*proof_lines(answer), *lines])
 
 
 def _read(path: Path) -> bytes:
