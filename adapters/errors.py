@@ -104,7 +104,9 @@ class UnknownProtocolError(UnsupportedFormatError):
     """The header names a protocol that was never reviewed, and none that the owner maps to a reviewed one."""
 
     reason = "unknown-protocol"
-    hint = "if it writes the records of a reviewed one: timeline formats accept king protocol/DECLARED:REVIEWED"
+    hint = (
+        "if it writes the records of a reviewed one: timeline formats accept king protocol/DECLARED:REVIEWED"
+    )
 
 
 class KimiCliError(UnsupportedFormatError):

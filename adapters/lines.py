@@ -32,6 +32,25 @@ class CitedLine(NamedTuple):
     part: int = 0
 
 
+class Place(NamedTuple):
+    """Where a line is: its offset in the file, and where its bytes stand in what was read; copied when wanted."""
+
+    offset: int
+    within: bytes
+    start: int
+    end: int
+
+    @property
+    def length(self) -> int:
+        """How many bytes the line has."""
+        return self.end - self.start
+
+    @property
+    def raw(self) -> bytes:
+        """The line's bytes."""
+        return self.within[self.start : self.end]
+
+
 class Overlong(NamedTuple):
     """A physical line over the limit: where it starts, and how many bytes it has without the ``0x0A``."""
 

@@ -4,12 +4,12 @@ from collections.abc import Container, Sequence
 
 from adapters.base import Cursor, Header
 from adapters.claude.calls import MAX_CALL_LINES, Told, are_one_call, join, told_by
-from adapters.claude.envelope import Place, record_of
+from adapters.claude.envelope import record_of
 from adapters.claude.header import FORMAT, HOST, read_header
 from adapters.claude.origin import NOWHERE
 from adapters.claude.reader import Reader
 from adapters.errors import TranscriptSyntaxError
-from adapters.lines import CitedLine
+from adapters.lines import CitedLine, Place
 from adapters.objective.reviewed import ReviewedCommands
 from adapters.record import ToolResult
 

@@ -14,20 +14,16 @@ from typing import Final, NamedTuple
 
 from adapters.claude.envelope import blocks_of, is_list, is_object
 from adapters.decode import (
-    HEAD_WINDOW,
-    OUTPUT_WINDOW,
     Fields,
     Raw,
     bool_of,
     content_of,
     fields_of,
-    head_text,
     int_of,
-    tail_text,
     text_of,
-    whole_text,
 )
-from adapters.record import CallStatus, OutputText
+from adapters.excerpt import NO_OUTPUT, Excerpt, excerpt_of
+from adapters.record import CallStatus
 
 EXIT_CODES: Final = range(-(2**31), 2**32)
 """What a system can report as an exit code: signed 32 bits on Unix, unsigned 32 bits on Windows."""
@@ -93,18 +89,6 @@ class Ending(NamedTuple):
 
 NOTHING_STATED: Final = Ending()
 SUCCEEDED: Final = Ending(status=CallStatus.COMPLETED, error_flag=False)
-
-
-class Excerpt(NamedTuple):
-    """The bounded part of an output, still escaped: it is decoded only if it is the one that is looked at."""
-
-    head: bytes = b""
-    tail: bytes = b""
-    whole: bool = True
-    truncated: bool = False
-
-
-NO_OUTPUT: Final = Excerpt()
 
 
 def read_failure(head: bytes) -> Ending:
@@ -191,7 +175,7 @@ def read_text(block: Fields, ending: Ending, stated: Fields | None) -> Excerpt:
         or content.startswith(_PERSISTED)
         or (b" truncated] " in content and _CUT.search(content) is not None)
     )
-    return _excerpt(content[ending.body :], truncated=cut)
+    return excerpt_of(content[ending.body :], truncated=cut)
 
 
 def _task_text(stated: Fields) -> Excerpt:
@@ -199,12 +183,12 @@ def _task_text(stated: Fields) -> Excerpt:
     task = task_of(stated) or {}
     if "shellId" in task:
         content = content_of(task.get("stdout"))
-        return NO_OUTPUT if content is None else _excerpt(content, truncated=True)
+        return NO_OUTPUT if content is None else excerpt_of(content, truncated=True)
     content = content_of(task.get("output"))
     if content is None:
         return NO_OUTPUT
     cut = len(content) >= TASK_OUTPUT_CHARS or content.startswith(_TASK_CUT)
-    return _excerpt(content, truncated=cut)
+    return excerpt_of(content, truncated=cut)
 
 
 def text_content(raw: Raw | None) -> bytes | None:
@@ -220,17 +204,3 @@ def _single_text(raw: Raw | None) -> bytes | None:
     if blocks is None or len(blocks) != 1 or bytes(blocks[0].get("type", b"")) != b'"text"':
         return None
     return content_of(blocks[0].get("text"))
-
-
-def _excerpt(content: bytes, *, truncated: bool) -> Excerpt:
-    if len(content) <= OUTPUT_WINDOW:
-        return Excerpt(b"", content, whole=True, truncated=truncated)
-    return Excerpt(content[:HEAD_WINDOW], content[-OUTPUT_WINDOW:], whole=False, truncated=truncated)
-
-
-def shown(part: Excerpt) -> OutputText:
-    """Return the text of an excerpt."""
-    if part.whole:
-        text = whole_text(part.tail)
-        return OutputText(head=text, tail=text, whole=True, truncated=part.truncated)
-    return OutputText(head_text(part.head), tail_text(part.tail), whole=False, truncated=part.truncated)

@@ -9,7 +9,7 @@ first doubt the rest goes line by line, with equal results.
 
 import codecs
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 
@@ -31,30 +31,14 @@ RECORD_STARTS: Final = (b'{"parentUuid":', b'{"type":"')
 a string, means that two writes share the line. A string cannot hold one: its quotes would be escaped."""
 
 _CLOSERS: Final = b"]}"
+_DEEP: Final = 16
+"""No line that ends before this byte of a block closes many brackets."""
+
 
 _OBJECT = msgspec.json.Decoder(Fields)
 _OBJECTS = msgspec.json.Decoder(list[Fields])
 Placed = tuple[Fields, int, int]
 """A record with the start and the end of its line in the block."""
-
-
-class Place(NamedTuple):
-    """Where a line is: its offset in the file, and where its bytes stand in what was read; copied when wanted."""
-
-    offset: int
-    within: bytes
-    start: int
-    end: int
-
-    @property
-    def length(self) -> int:
-        """How many bytes the line has."""
-        return self.end - self.start
-
-    @property
-    def raw(self) -> bytes:
-        """The line's bytes."""
-        return self.within[self.start : self.end]
 
 
 def record_of(raw: bytes) -> Fields:
@@ -83,7 +67,10 @@ def records_of(block: bytes) -> Iterator[Placed]:
         end = find(b"\n", start)
         # `adds_up`, written out: this runs for every line of every file.
         length = 1 + 4 * len(record) + len("".join(record)) + sum(map(len, record.values()))
-        if length != end - start or (block[end - 16] in _CLOSERS and closes_deep(block, start, end)):
+        # The sum is short by one for an object without keys, which then could stand for another line.
+        if not record or length != end - start:
+            return
+        if end >= _DEEP and block[end - 16] in _CLOSERS and closes_deep(block, start, end):
             return
         yield record, start, end
         start = end + 1

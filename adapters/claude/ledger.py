@@ -14,7 +14,8 @@ from typing import Final
 
 import msgspec
 
-from adapters.base import Outcomes, Tallies, add_to
+from adapters.base import Tallies, add_to
+from adapters.calls import FAILURE, SAYS, SUCCESS, count_outcome, digest_key
 from adapters.claude.calls import MAX_CALL_LINES, Told, join, tells_end
 from adapters.claude.carriers import Ending
 from adapters.record import CallStatus, LineRole, ToolResult
@@ -37,50 +38,21 @@ _SEEN_BYTES: Final = 6
 _SEEN_KEY: Final = "!"
 """What marks the remembered digests in a cursor; no call id that is kept as it is holds one."""
 
-_SHORT_ID: Final = 48
-"""Ids up to this length stand for themselves in a cursor if no prose fits in them; others are replaced by a digest."""
-
 _PLAIN_ID = re.compile(r"[A-Za-z0-9_.:-]{1,48}")
 
-SUCCESS, FAILURE, CANCELLED = 1, 2, 4
 INHERITED, CALLED, SHELL_CALL, LOOK = 16, 32, 64, 128
-
-_SAYS: Final = {
-    CallStatus.COMPLETED: SUCCESS,
-    CallStatus.FAILED: FAILURE,
-    CallStatus.TIMEOUT: FAILURE,
-    CallStatus.CANCELLED: CANCELLED,
-    CallStatus.DENIED: CANCELLED,
-    CallStatus.RUNNING: 0,
-}
 
 
 def says(ending: Ending) -> int:
     """Return what ``ending`` says for the counts, as bits; 0 where it says nothing."""
     if ending.status is not CallStatus.UNKNOWN:
-        return _SAYS[ending.status]
+        return SAYS[ending.status]
     return SUCCESS if ending.error_flag is False else 0
-
-
-def count_outcome(outcomes: Outcomes, bits: int, times: int = 1) -> None:
-    """Add ``times`` results with the statements ``bits`` to ``outcomes``; contradictions are unknown."""
-    if bits & SUCCESS and bits & (FAILURE | CANCELLED):
-        outcomes.unknown += times
-    elif bits & CANCELLED:
-        outcomes.cancelled += times
-    elif bits & FAILURE:
-        outcomes.failure += times
-    elif bits & SUCCESS:
-        outcomes.success += times
-    else:
-        outcomes.unknown += times
 
 
 def key_of(call_id: str) -> str:
     """Return the short name under which a call is kept."""
-    if _PLAIN_ID.fullmatch(call_id):
-        return call_id
-    return "#" + sha256(call_id.encode()).hexdigest()[: _SHORT_ID - 1]
+    return call_id if _PLAIN_ID.fullmatch(call_id) else digest_key(call_id)
 
 
 class _Open(msgspec.Struct):

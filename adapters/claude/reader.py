@@ -11,14 +11,15 @@ from hashlib import sha256
 from adapters.base import Cursor, Header, OpenLine, Tallies, Understanding, add_to, note_defect
 from adapters.claude.calls import Told, told_by
 from adapters.claude.check import understanding_of
-from adapters.claude.envelope import Place, record_of, records_of
+from adapters.claude.envelope import record_of, records_of
 from adapters.claude.ledger import Ledger
 from adapters.claude.origin import NOWHERE, Origin
 from adapters.claude.records import PLAIN, how_to_read
-from adapters.claude.state import State, count_name
+from adapters.claude.state import State
 from adapters.decode import Fields
 from adapters.errors import CursorError, DefectKind, TranscriptChangedError, TranscriptSyntaxError
-from adapters.lines import Block, Line, Overlong, lines_of
+from adapters.lines import Block, Line, Overlong, Place, lines_of
+from adapters.names import count_name
 from adapters.record import Defect, LineRef, Record, Unknown
 
 

@@ -12,19 +12,18 @@ from typing import Final, NamedTuple
 import msgspec
 
 from adapters.base import ID_CHARS
+from adapters.calls import call_id_of
 from adapters.codex.carriers import (
-    NO_OUTPUT,
     NOTHING_STATED,
     Ending,
-    Excerpt,
     read_execution,
     read_output,
-    shown,
 )
 from adapters.codex.envelope import Envelope
 from adapters.codex.types import LOCAL_SHELL, TOOL_OF_ITEM
 from adapters.decode import Fields, Raw, fields_of, int_of, refuse, text_of, utc_ms
 from adapters.errors import DefectKind, TranscriptSyntaxError
+from adapters.excerpt import NO_OUTPUT, Excerpt, shown
 from adapters.record import CallStatus, LineRef, LineRole, ToolResult
 
 MAX_CALL_LINES: Final = 6
@@ -61,19 +60,6 @@ class Told(msgspec.Struct, frozen=True):
     ending: Ending = NOTHING_STATED
     text: Excerpt = NO_OUTPUT
     polls: int | None = None
-
-
-def call_id_of(raw: Raw | None) -> str:
-    """Return the id that joins a call's lines. Raises: ``TranscriptSyntaxError`` where there is none of that shape."""
-    call_id = text_of(raw)
-    if call_id is None or not 0 < len(call_id) <= ID_CHARS or not _is_visible_ascii(call_id):
-        refuse(DefectKind.SHAPE, "a call has an id of visible ASCII characters")
-    return call_id
-
-
-def _is_visible_ascii(text: str) -> bool:
-    """Say whether an id is one that a cursor can keep: no prose fits without spaces."""
-    return text.isascii() and text.isprintable() and " " not in text
 
 
 def tool_of(payload: Fields) -> str:

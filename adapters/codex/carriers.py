@@ -13,20 +13,17 @@ import re
 from typing import Final, NamedTuple
 
 from adapters.decode import (
-    HEAD_WINDOW,
-    OUTPUT_WINDOW,
     Fields,
     Raw,
     content_of,
     fields_of,
-    head_text,
     int_of,
-    tail_text,
     text_of,
     whole_text,
 )
 from adapters.errors import TranscriptSyntaxError
-from adapters.record import CallStatus, OutputText
+from adapters.excerpt import NO_OUTPUT, Excerpt, excerpt_of
+from adapters.record import CallStatus
 
 HEADER_BYTES: Final = 512
 """How far into an output its header may reach, in escaped bytes; the longest seen takes 140."""
@@ -109,22 +106,6 @@ class Ending(NamedTuple):
 
 
 NOTHING_STATED: Final = Ending()
-
-
-class Excerpt(NamedTuple):
-    """The bounded part of an output, still escaped: it is decoded only if it is the one that is looked at.
-
-    ``continued`` says that earlier outputs of the same command hold its beginning.
-    """
-
-    head: bytes = b""
-    tail: bytes = b""
-    whole: bool = True
-    truncated: bool = False
-    continued: bool = False
-
-
-NO_OUTPUT: Final = Excerpt()
 
 
 def ended_with(exit_code: int, body: int = 0) -> Ending:
@@ -244,7 +225,7 @@ def _shell_json(content: bytes) -> tuple[Ending, Excerpt]:
     if inner is None or fields.keys() != {"output", "metadata"}:
         return NOTHING_STATED, NO_OUTPUT
     ending = ended_with(code) if code is not None else NOTHING_STATED
-    return ending, _excerpt(
+    return ending, excerpt_of(
         inner, truncated=_OLD_CUT.search(inner) is not None or _CUT.search(inner) is not None
     )
 
@@ -252,26 +233,7 @@ def _shell_json(content: bytes) -> tuple[Ending, Excerpt]:
 def excerpt(content: bytes) -> Excerpt:
     """Return the bounded part of a tool's own output, given as escaped ``content``."""
     # Finding a word is many times as fast as a pattern, and nearly no output holds this one.
-    return _excerpt(content, truncated=_CUT_END in content and _CUT.search(content) is not None)
-
-
-def _excerpt(content: bytes, *, truncated: bool) -> Excerpt:
-    if len(content) <= OUTPUT_WINDOW:
-        return Excerpt(b"", content, whole=True, truncated=truncated)
-    return Excerpt(content[:HEAD_WINDOW], content[-OUTPUT_WINDOW:], whole=False, truncated=truncated)
-
-
-def shown(part: Excerpt) -> OutputText:
-    """Return the text of an excerpt."""
-    if part.whole:
-        text = whole_text(part.tail)
-        if part.continued:
-            # Its first line may be the end of one that began in the output before: the window of a longer text.
-            return OutputText(head="", tail=text, whole=False, truncated=part.truncated)
-        return OutputText(head=text, tail=text, whole=True, truncated=part.truncated)
-    if part.continued:
-        return OutputText(head="", tail=tail_text(part.tail), whole=False, truncated=part.truncated)
-    return OutputText(head_text(part.head), tail_text(part.tail), whole=False, truncated=part.truncated)
+    return excerpt_of(content, truncated=_CUT_END in content and _CUT.search(content) is not None)
 
 
 def read_execution(fields: Fields) -> tuple[Ending, Excerpt]:

@@ -8,7 +8,7 @@ twice, and the next record begins with the next line. At the first doubt the res
 """
 
 from collections.abc import Iterator
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 
@@ -40,25 +40,6 @@ class Envelope(msgspec.Struct, gc=False):
     timestamp: Raw = ABSENT
     ordinal: Raw = ABSENT
     metadata: Raw = ABSENT
-
-
-class Place(NamedTuple):
-    """Where a line is: its offset in the file, and where its bytes stand in what was read; copied when wanted."""
-
-    offset: int
-    within: bytes
-    start: int
-    end: int
-
-    @property
-    def length(self) -> int:
-        """How many bytes the line has."""
-        return self.end - self.start
-
-    @property
-    def raw(self) -> bytes:
-        """The line's bytes."""
-        return self.within[self.start : self.end]
 
 
 Placed = tuple[Envelope, int, int]

@@ -6,12 +6,12 @@ same turn still counts. Nothing here reads a line.
 """
 
 from collections.abc import Iterable
-from hashlib import sha256
 from typing import Final
 
 import msgspec
 
-from adapters.base import Outcomes, Tallies
+from adapters.base import Tallies
+from adapters.calls import CANCELLED, FAILURE, SAYS, SUCCESS, count_outcome, key_of
 from adapters.codex.calls import MAX_CALL_LINES, Told, join
 from adapters.codex.carriers import Ending
 from adapters.record import CallStatus, LineRole, ToolResult
@@ -22,52 +22,17 @@ MAX_OPEN: Final = 16
 MAX_RECENT: Final = 48
 """Most calls whose outcome is still awaited or may still be contradicted; bounds the cursor."""
 
-_SHORT_ID: Final = 48
-"""Ids up to this length stand for themselves in a cursor; longer ones are replaced by a digest of that length."""
-
-SUCCESS, FAILURE, CANCELLED = 1, 2, 4
 CODED = 8
 """Set beside ``FAILURE`` where its exit code was counted."""
 _INHERITED, _CALLED = 16, 32
 
-_SAYS: Final = {
-    CallStatus.COMPLETED: SUCCESS,
-    CallStatus.FAILED: FAILURE,
-    CallStatus.TIMEOUT: FAILURE,
-    CallStatus.CANCELLED: CANCELLED,
-    CallStatus.DENIED: CANCELLED,
-    CallStatus.RUNNING: 0,
-    CallStatus.UNKNOWN: 0,
-}
-
 
 def says(ending: Ending) -> int:
     """Return what ``ending`` proves, as bits; 0 where it proves nothing."""
-    bits = _SAYS[ending.status]
+    bits = SAYS[ending.status]
     if ending.error_flag is not None:
         bits |= FAILURE if ending.error_flag else SUCCESS
     return bits
-
-
-def count_outcome(outcomes: Outcomes, bits: int, times: int = 1) -> None:
-    """Add ``times`` results with the statements ``bits`` to ``outcomes``; contradictions are unknown."""
-    if bits & SUCCESS and bits & (FAILURE | CANCELLED):
-        outcomes.unknown += times
-    elif bits & CANCELLED:
-        outcomes.cancelled += times
-    elif bits & FAILURE:
-        outcomes.failure += times
-    elif bits & SUCCESS:
-        outcomes.success += times
-    else:
-        outcomes.unknown += times
-
-
-def key_of(call_id: str) -> str:
-    """Return the short name under which a call is kept."""
-    if len(call_id) <= _SHORT_ID:
-        return call_id
-    return "#" + sha256(call_id.encode()).hexdigest()[: _SHORT_ID - 1]
 
 
 class _Open(msgspec.Struct):

@@ -13,15 +13,16 @@ from adapters.base import Cursor, Header, OpenLine, Tallies, Understanding, add_
 from adapters.codex.bare import BARE, bare_envelope_of
 from adapters.codex.calls import Told, told_by
 from adapters.codex.check import understanding_of
-from adapters.codex.envelope import Envelope, Place, envelope_of, envelopes_of, is_object, payload_type
+from adapters.codex.envelope import Envelope, envelope_of, envelopes_of, is_object, payload_type
 from adapters.codex.header import PAGINATED
 from adapters.codex.ledger import Ledger
 from adapters.codex.origin import Origin
 from adapters.codex.records import BARE_PLAIN, BARE_TYPED, PLAIN, TYPED, ReadAs
-from adapters.codex.state import State, count_name
+from adapters.codex.state import State
 from adapters.decode import Raw, fields_of, int_of, refuse, text_of
 from adapters.errors import CursorError, DefectKind, TranscriptChangedError, TranscriptSyntaxError
-from adapters.lines import Block, Line, Overlong, lines_of
+from adapters.lines import Block, Line, Overlong, Place, lines_of
+from adapters.names import count_name
 from adapters.record import Defect, LineRef, Record, Unknown
 
 _LONG: Final = 16

@@ -9,11 +9,11 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from adapters.base import add_to
+from adapters.calls import FAILURE, SUCCESS, call_id_of, count_outcome
 from adapters.codex.bare import ITEM, METADATA, STATE, is_human
 from adapters.codex.calls import (
     Asked,
     Told,
-    call_id_of,
     command_of,
     command_text,
     session_of,
@@ -31,13 +31,15 @@ from adapters.codex.carriers import (
     read_item_end,
     read_output,
 )
-from adapters.codex.envelope import ABSENT, Envelope, Place, is_object
+from adapters.codex.envelope import ABSENT, Envelope, is_object
 from adapters.codex.header import PAGINATED, session_id_of
-from adapters.codex.ledger import CODED, FAILURE, SUCCESS, count_outcome, says
-from adapters.codex.state import State, clean_name, count_bounded, count_name
+from adapters.codex.ledger import CODED, says
+from adapters.codex.state import State
 from adapters.codex.types import EVENTS, ITEMS, RECORD_TYPES, RESPONSE_ITEMS
 from adapters.decode import Fields, Raw, bool_of, fields_of, int_of, refuse, text_of, utc_ms
 from adapters.errors import DefectKind
+from adapters.lines import Place
+from adapters.names import clean_name, count_bounded, count_name
 from adapters.objective.reviewed import may_run
 from adapters.record import HumanStatement, Record, Unknown
 

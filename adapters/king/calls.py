@@ -14,19 +14,18 @@ from typing import Final, NamedTuple
 import msgspec
 
 from adapters.base import ID_CHARS
-from adapters.decode import Fields, Raw, bool_of, fields_of, int_of, refuse, text_of
+from adapters.calls import call_id_of
+from adapters.decode import Fields, bool_of, fields_of, int_of, refuse, text_of
 from adapters.errors import DefectKind
+from adapters.excerpt import NO_OUTPUT, Excerpt, shown
 from adapters.king.endings import (
-    NO_OUTPUT,
     NOTHING_STATED,
     Asked,
     Ending,
-    Excerpt,
     Result,
     ending_of,
     excerpt,
     read_result,
-    shown,
 )
 from adapters.king.envelope import ABSENT, event_type, is_object
 from adapters.king.types import LOOP_EVENT, SHELL
@@ -79,19 +78,6 @@ def time_of(fields: Fields) -> int | None:
     """Return the record's time in UTC milliseconds since the epoch, ``None`` where it has no exact one."""
     at_ms = int_of(fields.get("time"))
     return at_ms if at_ms is not None and 0 <= at_ms <= _MAX_TIME_MS else None
-
-
-def call_id_of(raw: Raw | None) -> str:
-    """Return the id that joins a call's lines. Raises: ``TranscriptSyntaxError`` where there is none of that shape."""
-    call_id = text_of(raw)
-    if call_id is None or not 0 < len(call_id) <= ID_CHARS or not _is_visible_ascii(call_id):
-        refuse(DefectKind.SHAPE, "a call has an id of visible ASCII characters")
-    return call_id
-
-
-def _is_visible_ascii(text: str) -> bool:
-    """Say whether an id is one that a cursor can keep: no prose fits without spaces."""
-    return text.isascii() and text.isprintable() and " " not in text
 
 
 def read_call(event: Fields) -> Call:

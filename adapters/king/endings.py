@@ -16,20 +16,16 @@ from typing import Final, NamedTuple
 import msgspec
 
 from adapters.decode import (
-    HEAD_WINDOW,
-    OUTPUT_WINDOW,
     Fields,
     Raw,
     bool_of,
     content_of,
     fields_of,
-    head_text,
     int_of,
-    tail_text,
-    whole_text,
 )
 from adapters.errors import TranscriptSyntaxError
-from adapters.record import CallStatus, OutputText
+from adapters.excerpt import NO_OUTPUT, Excerpt, excerpt_of
+from adapters.record import CallStatus
 
 EXIT_CODES: Final = range(-(2**31), 2**32)
 """What a system can report as an exit code: signed 32 bits on Unix, unsigned 32 bits on Windows."""
@@ -89,18 +85,6 @@ class Ending(NamedTuple):
 
 
 NOTHING_STATED: Final = Ending()
-
-
-class Excerpt(NamedTuple):
-    """The bounded part of an output, still escaped: it is decoded only if it is looked at."""
-
-    head: bytes = b""
-    tail: bytes = b""
-    whole: bool = True
-    truncated: bool = False
-
-
-NO_OUTPUT: Final = Excerpt()
 
 
 class Asked(NamedTuple):
@@ -215,14 +199,4 @@ def excerpt(content: bytes, ending: Ending, *, marked: bool) -> Excerpt:
         return NO_OUTPUT
     truncated = marked or _SHORTENED in content or _SHORTENED_NOTICE in content[-TAIL_BYTES:]
     own = content[: ending.body] if ending.body is not None else content
-    if len(own) <= OUTPUT_WINDOW:
-        return Excerpt(b"", own, whole=True, truncated=truncated)
-    return Excerpt(own[:HEAD_WINDOW], own[-OUTPUT_WINDOW:], whole=False, truncated=truncated)
-
-
-def shown(part: Excerpt) -> OutputText:
-    """Return the text of an excerpt."""
-    if part.whole:
-        text = whole_text(part.tail)
-        return OutputText(head=text, tail=text, whole=True, truncated=part.truncated)
-    return OutputText(head_text(part.head), tail_text(part.tail), whole=False, truncated=part.truncated)
+    return excerpt_of(own, truncated=truncated)

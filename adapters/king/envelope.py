@@ -8,7 +8,7 @@ key twice, and none shares a line. Any doubt sends the block to the path line by
 
 import re
 from itertools import chain
-from typing import Final, NamedTuple
+from typing import Final
 
 import msgspec
 
@@ -41,25 +41,6 @@ HEAD = re.compile(rb'\{"type":"([^"\\]*)"(?:,"agentId":"[^"\\]*")?(?:,"event":\{
 """How hosts begin a record: its type, and a loop event's own, in the two groups."""
 
 _EVENT_START: Final = b'{"type":"'
-
-
-class Place(NamedTuple):
-    """Where a line is: its offset in the file, and where its bytes stand in what was read; copied when wanted."""
-
-    offset: int
-    within: bytes
-    start: int
-    end: int
-
-    @property
-    def length(self) -> int:
-        """How many bytes the line has."""
-        return self.end - self.start
-
-    @property
-    def raw(self) -> bytes:
-        """The line's bytes."""
-        return self.within[self.start : self.end]
 
 
 Placed = tuple[Fields, int, int]

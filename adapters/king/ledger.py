@@ -6,12 +6,12 @@ counts. Nothing here reads a line.
 """
 
 from collections.abc import Iterable
-from hashlib import sha256
 from typing import Final
 
 import msgspec
 
-from adapters.base import Outcomes, Tallies, add_to
+from adapters.base import Tallies, add_to
+from adapters.calls import FAILURE, SAYS, SUCCESS, count_outcome, key_of
 from adapters.king.calls import MAX_CALL_LINES, Call, Told, join
 from adapters.king.endings import Asked, Ending
 from adapters.record import CallStatus, ToolResult
@@ -25,47 +25,12 @@ MAX_RECENT: Final = 48
 MAX_CODES: Final = 32
 """Most different exit codes that are counted apart; the rest share ``other``."""
 
-_SHORT_ID: Final = 48
-"""Ids up to this length stand for themselves in a cursor; longer ones are replaced by a digest of that length."""
-
-SUCCESS, FAILURE, CANCELLED = 1, 2, 4
 _INHERITED, _IN_SHELL, _IN_BACKGROUND = 16, 32, 64
-
-_SAYS: Final = {
-    CallStatus.COMPLETED: SUCCESS,
-    CallStatus.FAILED: FAILURE,
-    CallStatus.TIMEOUT: FAILURE,
-    CallStatus.CANCELLED: CANCELLED,
-    CallStatus.DENIED: CANCELLED,
-    CallStatus.RUNNING: 0,
-    CallStatus.UNKNOWN: 0,
-}
 
 
 def says(ending: Ending) -> int:
     """Return what ``ending`` proves, as bits; 0 where it proves nothing."""
-    return SUCCESS | FAILURE if ending.conflict else _SAYS[ending.status]
-
-
-def count_outcome(outcomes: Outcomes, bits: int, times: int = 1) -> None:
-    """Add ``times`` results with the statements ``bits`` to ``outcomes``; contradictions are unknown."""
-    if bits & SUCCESS and bits & (FAILURE | CANCELLED):
-        outcomes.unknown += times
-    elif bits & CANCELLED:
-        outcomes.cancelled += times
-    elif bits & FAILURE:
-        outcomes.failure += times
-    elif bits & SUCCESS:
-        outcomes.success += times
-    else:
-        outcomes.unknown += times
-
-
-def key_of(call_id: str) -> str:
-    """Return the short name under which a call is kept."""
-    if len(call_id) <= _SHORT_ID:
-        return call_id
-    return "#" + sha256(call_id.encode()).hexdigest()[: _SHORT_ID - 1]
+    return SUCCESS | FAILURE if ending.conflict else SAYS[ending.status]
 
 
 class _Open(msgspec.Struct):

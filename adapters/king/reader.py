@@ -14,21 +14,13 @@ from adapters.decode import Fields, fields_of, refuse, text_of
 from adapters.errors import CursorError, DefectKind, TranscriptChangedError, TranscriptSyntaxError
 from adapters.king.calls import Told, told_by
 from adapters.king.check import understanding_of
-from adapters.king.envelope import (
-    ABSENT,
-    HEAD,
-    Place,
-    event_type,
-    is_object,
-    record_of,
-    records_of,
-    type_of,
-)
+from adapters.king.envelope import ABSENT, HEAD, event_type, is_object, record_of, records_of, type_of
 from adapters.king.ledger import Ledger
 from adapters.king.records import BY_HEAD, LOOP, PLAIN, ReadAs
-from adapters.king.state import State, count_name
+from adapters.king.state import State
 from adapters.king.types import LOOP_EVENT, LOOP_EVENTS, RECORD_TYPES
-from adapters.lines import Block, Line, Overlong, lines_of
+from adapters.lines import Block, Line, Overlong, Place, lines_of
+from adapters.names import count_name
 from adapters.record import Defect, LineRef, Record, Unknown
 
 _LOOP_EVENT: Final = LOOP_EVENT.encode()

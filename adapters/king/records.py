@@ -8,23 +8,18 @@ from collections.abc import Callable, Sequence
 from typing import Final
 
 from adapters.base import Outcomes, add_to
+from adapters.calls import CANCELLED, FAILURE, SUCCESS, call_id_of, count_outcome
 from adapters.decode import Fields, Raw, fields_of, int_of, refuse, text_of
 from adapters.errors import DefectKind
-from adapters.king.calls import (
-    call_id_of,
-    read_call,
-    result_fields,
-    time_of,
-    told_asked,
-    told_by_result,
-)
+from adapters.king.calls import read_call, result_fields, time_of, told_asked, told_by_result
 from adapters.king.endings import EXIT_CODES, ending_of, read_result
-from adapters.king.envelope import ABSENT, Place, is_object
+from adapters.king.envelope import ABSENT, is_object
 from adapters.king.header import MAIN, protocol_of
-from adapters.king.ledger import CANCELLED, FAILURE, SUCCESS, count_outcome
 from adapters.king.plain import plain_result
-from adapters.king.state import State, count_name
+from adapters.king.state import State
 from adapters.king.types import HUMAN, LOOP_EVENT, LOOP_EVENTS, OTHER_ORIGINS, RECORD_TYPES
+from adapters.lines import Place
+from adapters.names import count_name
 from adapters.record import HumanStatement, Record
 
 Handler = Callable[[State, Place, Fields], Sequence[Record]]

@@ -38,7 +38,8 @@ def stated(text: str) -> int | None:
     if len(words) != 3 or words[:2] != ["Exit", "code"]:
         return None
     digits = words[2].removeprefix("-")
-    return int(words[2]) if digits.isdecimal() and digits.isascii() and len(digits) <= 5 else None
+    is_number = digits.isdecimal() and digits.isascii() and len(digits) <= 10
+    return int(words[2]) if is_number and -(2**31) <= int(words[2]) < 2**32 else None
 
 
 @given(

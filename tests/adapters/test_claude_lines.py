@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from adapters.base import Verdict, decode_cursor, encode_cursor
@@ -61,6 +61,9 @@ PART = st.sampled_from(
 )
 
 
+@example(b" \n{}\n")
+@example(b"{}\n")
+@example(b'{"a":1}\n')
 @given(st.lists(PART, max_size=8).map(lambda parts: b"".join(parts) + b"\n"))
 def test_any_block_is_read_as_its_lines(block: bytes) -> None:
     """Whatever pieces are put together, the fast path never sees other records than the strict one."""
