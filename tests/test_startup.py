@@ -97,6 +97,11 @@ def test_a_search_loads_nothing_heavy(demo: dict[str, str], tmp_path: Path) -> N
     assert json.loads(answer.read_text(encoding="utf-8"))["status"] == "found"
     assert "timeline.search" in modules
     assert not heavy_among(modules)
+    assert not {name for name in modules if name.startswith(UNASKED)}
+
+
+UNASKED = ("adapters.claude", "adapters.king", "timeline.formats", "timeline.prove", "timeline.findings")
+"""What only other hosts and other commands need."""
 
 
 def test_only_a_mistyped_word_loads_the_fuzzy_matcher(demo: dict[str, str], tmp_path: Path) -> None:

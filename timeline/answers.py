@@ -5,15 +5,13 @@ permission and starts nothing (T4). Nothing here holds text of a transcript, a p
 """
 
 import hashlib
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
 from sidecars.event import Event
 from sidecars.leaf import Enrollment
 from timeline.clock import format_utc
-from timeline.findings import Findings
-from timeline.formats import TypeStatus
 from timeline.guard.receipt import Receipt
 from timeline.index import IndexResult
 from timeline.search import Answer, Card, Status
@@ -22,6 +20,10 @@ from timeline.terms import Query
 from timeline.understanding import Judgement
 from timeline.verify import Report
 from timeline.view import EnrolledSource, LogView
+
+if TYPE_CHECKING:
+    from timeline.findings import Findings
+    from timeline.formats import TypeStatus
 
 AUTHORITY: Final = "context-only"
 SEARCH_SCHEMA: Final = "agentspine.session-timeline-search/v1"
@@ -80,7 +82,9 @@ def card_json(card: Card) -> Json:
         "sessionRef": session_ref(card.source.enrollment),
         "messageRef": event.id,
         "understanding": "partly-understood" if card.partly_understood else "understood",
-        **({} if card.prefix_pending is None else {"prefixProof": _prefix_proof(pending=card.prefix_pending)}),
+        **(
+            {} if card.prefix_pending is None else {"prefixProof": _prefix_proof(pending=card.prefix_pending)}
+        ),
         "trust": "untrusted-session-history",
         "authority": AUTHORITY,
     }
@@ -200,12 +204,12 @@ def source_answer(status: SourceStatus) -> Json:
     }
 
 
-def inspection_answer(findings: Findings) -> Json:
+def inspection_answer(findings: "Findings") -> Json:
     """What a pass over one file found, under the names of the ground truth that it is compared with."""
     return {"schema": INSPECTION_SCHEMA, **msgspec.to_builtins(findings), "authority": AUTHORITY}
 
 
-def type_answer(status: TypeStatus) -> Json:
+def type_answer(status: "TypeStatus") -> Json:
     """What the owner decided about one record type."""
     return {
         "host": status.host,

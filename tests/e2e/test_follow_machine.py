@@ -31,6 +31,9 @@ HEAD = 6 * KIB
 LEAST = 1 * KIB
 """The smallest operation here: a proof takes several calls."""
 
+SMALL = 3 * KIB
+"""Small enough that a file has chunks between its ends."""
+
 FINAL = {"transcript-truncated", "transcript-replaced", "transcript-rewritten"}
 AWAY = "away"
 
@@ -76,6 +79,7 @@ class FollowedFile(RuleBasedStateMachine):
         self.patches = [
             mock.patch("timeline.prefix.TAIL_BYTES", TAIL),
             mock.patch("timeline.prefix.HEAD_BYTES", HEAD),
+            mock.patch("timeline.index.HEAD_BYTES", HEAD),
             mock.patch("timeline.index.INDEX_BYTES_MIN", LEAST),
         ]
         for patch in self.patches:
@@ -91,14 +95,14 @@ class FollowedFile(RuleBasedStateMachine):
                 patch.stop()
             shutil.rmtree(self.folder)
 
-    @initialize(beginning=st.integers(0, 40_000))
+    @initialize(beginning=st.just(0) | st.integers(4_000, 40_000))
     def enroll(self, beginning: int) -> None:
         self.world = empty_world(self.folder / "world")
         service.init_state(self.world.session, owner_presence="any", simulated_host=True)
         self.growing = follow(self.world, first=beginning, runs=10, filler_bytes=2_000)
         self.turns = 0
         self.begin()
-        self.index(64 * KIB, None)
+        self.index(SMALL, None)
 
     def begin(self) -> None:
         """What a new consent starts from."""
@@ -161,7 +165,7 @@ class FollowedFile(RuleBasedStateMachine):
                 return
         if self.expected() is not None:  # seen: the next steps start from something sound
             self.renew()
-            self.index(64 * KIB, None)
+            self.index(SMALL, None)
 
     @precondition(lambda self: self.path.with_name(AWAY).exists())
     @rule()
@@ -207,12 +211,12 @@ class FollowedFile(RuleBasedStateMachine):
 
     # -- what we do --------------------------------------------------------------------------------------------
 
-    @rule(length=st.integers(1, 12_000), max_bytes=st.sampled_from([LEAST, 64 * KIB]))
+    @rule(length=st.integers(1, 12_000), max_bytes=st.sampled_from([LEAST, SMALL]))
     def write_and_index(self, length: int, max_bytes: int) -> None:
         self.write(length)
         self.index(max_bytes, None)
 
-    @rule(max_bytes=st.sampled_from([LEAST, 3 * KIB, 64 * KIB]), operations=st.sampled_from([None, 1, 2]))
+    @rule(max_bytes=st.sampled_from([LEAST, SMALL, 64 * KIB]), operations=st.sampled_from([None, 1, 2]))
     def index(self, max_bytes: int, operations: int | None) -> None:
         """Growth is taken up; what is refused is refused for the reason that the bytes give."""
         expected, stood = self.expected(), self.path.exists() and self.stands()

@@ -10,7 +10,7 @@ from adapters.errors import AdapterError
 from sidecars.errors import SidecarError
 from timeline import __version__
 from timeline.answers import AUTHORITY
-from timeline.cli import commands, formats, inspection, proofs
+from timeline.cli import commands
 from timeline.cli.exit import ExitCode, exit_code_of
 from timeline.cli.render import show, show_error
 from timeline.errors import AccessError, StateMissingError, TimelineError, UsageError
@@ -25,7 +25,55 @@ HELP_NAMES = ["-h", "--help"]
 """The same for every program, also where a command runs under its own name."""
 
 
-@click.group(epilog=_EPILOG, context_settings={"help_option_names": HELP_NAMES})
+def _formats() -> click.Command:
+    from timeline.cli.formats import formats_group
+
+    return formats_group
+
+
+def _inspect() -> click.Command:
+    from timeline.cli.inspection import inspect_command
+
+    return inspect_command
+
+
+def _prove() -> click.Command:
+    from timeline.cli.proofs import prove_command
+
+    return prove_command
+
+
+def _verify_proof() -> click.Command:
+    from timeline.cli.proofs import verify_proof_command
+
+    return verify_proof_command
+
+
+_LATER: dict[str, Callable[[], click.Command]] = {
+    "formats": _formats,
+    "inspect": _inspect,
+    "prove": _prove,
+    "verify-proof": _verify_proof,
+}
+"""Commands that load what a search does not need, by the function that loads them."""
+
+
+class _Commands(click.Group):
+    """The commands of ``timeline``; some are loaded only when they are asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # type: ignore[explicit-override]  # see _Misuse
+        """Every name, in order."""
+        return sorted({*super().list_commands(ctx), *_LATER})
+
+    def get_command(  # type: ignore[explicit-override]  # see _Misuse
+        self, ctx: click.Context, cmd_name: str
+    ) -> click.Command | None:
+        """The command of that name, loaded now if it is one of the later ones."""
+        later = _LATER.get(cmd_name)
+        return later() if later is not None else super().get_command(ctx, cmd_name)
+
+
+@click.group(cls=_Commands, epilog=_EPILOG, context_settings={"help_option_names": HELP_NAMES})
 @click.version_option(__version__, prog_name="timeline")
 def timeline() -> None:
     """What happened in my coding agents' sessions, and how do we know?
@@ -43,7 +91,7 @@ def timeline() -> None:
     """
 
 
-for _command in (*commands.COMMANDS, formats.formats_group, inspection.inspect_command, *proofs.COMMANDS):
+for _command in commands.COMMANDS:
     timeline.add_command(_command)
 
 

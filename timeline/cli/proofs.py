@@ -177,6 +177,3 @@ def _made_lines(answer: Json) -> list[str]:
     if answer["simulatedHost"]:
         lines.append("simulated host: this state was made by `timeline demo`")
     return [*lines, "not proved:", *(f"  - {item}" for item in answer["notProved"])]
-
-
-COMMANDS = (prove_command, verify_proof_command)
