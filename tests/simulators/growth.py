@@ -40,7 +40,6 @@ class Growing:
             raise found[1]
         return found
 
-
     def status(self) -> SourceStatus:
         """What ``timeline sources`` says of the source."""
         (found,) = [
