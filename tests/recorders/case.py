@@ -117,7 +117,7 @@ def record(
 
 def version_of(*command: str) -> str:
     """Return the first dotted version that a program prints."""
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=True)
     found = re.search(r"[0-9]+(?:\.[0-9]+)+", done.stdout)
     if found is None:
         raise SystemExit(f"no version from {command[0]}")

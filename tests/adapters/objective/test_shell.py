@@ -275,7 +275,7 @@ def test_what_is_understood_has_the_words_that_a_real_shell_finds(text: str) -> 
     if not all(word.literal for word in found.words):
         return
     done = subprocess.run(
-        ["sh", "-c", "printf '%s\\n' _ " + text], capture_output=True, text=True, check=True
+        ["sh", "-c", "printf '%s\\n' _ " + text], capture_output=True, encoding="utf-8", check=True
     )
     assert done.stdout == "".join(f"{word}\n" for word in found.texts[2:])
 
