@@ -10,7 +10,6 @@ Values stay raw until asked for: a tool's output of megabytes is never unescaped
 """
 
 import codecs
-import json
 import math
 import re
 from datetime import date
@@ -108,6 +107,8 @@ def check_strict(raw: bytes) -> None:
 
     Slow and memory-hungry, for what the fast path leaves undecided. Raises: ``TranscriptSyntaxError``.
     """
+    import json  # noqa: PLC0415  (most files never come this far, and loading it costs every command)
+
     if _nesting(raw) > MAX_DEPTH:
         refuse(DefectKind.DEPTH, "nesting is bounded")
     try:

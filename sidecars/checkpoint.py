@@ -6,7 +6,7 @@ believed; ``open_checkpoint`` verifies one, and only ``trust`` decides whether i
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from sidecars.digest import Digest
 from sidecars.encoding import from_base64, parse_decimal, to_base64
@@ -40,8 +40,7 @@ class Checkpoint:
             raise MalformedError("the empty tree must have the empty root")
 
 
-@dataclass(frozen=True, slots=True)
-class SignedCheckpoint:
+class SignedCheckpoint(NamedTuple):
     """A verified checkpoint, who signed it, and the exact note."""
 
     checkpoint: Checkpoint

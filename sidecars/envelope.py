@@ -14,8 +14,7 @@ Rules
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from sidecars.encoding import from_base64, parse_decimal, to_base64
 from sidecars.errors import (
@@ -41,8 +40,7 @@ _PAYLOAD_TYPE = re.compile(r"[a-z0-9][a-z0-9.+/-]{0,126}")
 _FIXED_LINES = 3
 
 
-@dataclass(frozen=True, slots=True)
-class EnvelopeSignature:
+class EnvelopeSignature(NamedTuple):
     """One signature line: who it claims to be by, and 64 bytes."""
 
     key: KeyRef
@@ -53,8 +51,7 @@ class EnvelopeSignature:
         return f"{self.key} {to_base64(self.signature)}"
 
 
-@dataclass(frozen=True, slots=True)
-class Envelope:
+class Envelope(NamedTuple):
     """A parsed envelope. Parsed is not verified: only ``open_envelope`` says whom to believe."""
 
     payload_type: str
@@ -62,8 +59,7 @@ class Envelope:
     payload: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Verified:
+class Verified(NamedTuple):
     """A payload that at least one expected key signed as the expected type.
 
     ``payload_offset`` is where the payload begins in the file; ``keys`` names the keys whose signatures are good.

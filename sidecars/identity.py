@@ -6,7 +6,6 @@ them (``*_with_floats``), duplicate keys refused, no NaN or Infinity, no lone su
 given: there is no Unicode normalisation, since two spellings of a name are two names until someone decides.
 """
 
-import json
 import math
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias
@@ -78,6 +77,8 @@ def value_digest(value: JSON) -> Digest:
 def _loads(document: bytes, *, floats: bool) -> JSON:
     if len(document) > DOCUMENT_BYTES_MAX:
         raise MalformedError(f"a JSON document must be at most {DOCUMENT_BYTES_MAX} bytes")
+    import json  # noqa: PLC0415  (few commands read foreign JSON, and loading it costs every one)
+
     try:
         # Decoded here, since json.loads would guess UTF-16 and UTF-32 from bytes.
         value: JSON = json.loads(

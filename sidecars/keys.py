@@ -10,7 +10,7 @@ import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from sidecars.encoding import from_base64, from_hex, to_base64
 from sidecars.errors import BadSignatureError, MalformedError, UnsupportedVersionError
@@ -34,8 +34,7 @@ _BREAKS_A_NAME = re.compile(r"[\s+\x00-\x1f]")
 """Unicode white space, the border between name and id, and control characters."""
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class KeyRef:
+class KeyRef(NamedTuple):
     """Which key a signature claims to be by: the name and the four bytes of its id; text is ``name+hex``."""
 
     name: str

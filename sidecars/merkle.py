@@ -7,8 +7,7 @@ Verification follows RFC 9162, sections 2.1.3.2 and 2.1.4.2.
 
 import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from sidecars.errors import BadProofError
 
@@ -30,8 +29,7 @@ def node_hash(left: bytes, right: bytes) -> bytes:
     return hashlib.sha256(b"\x01" + left + right).digest()
 
 
-@dataclass(frozen=True, slots=True)
-class Frontier:
+class Frontier(NamedTuple):
     """What must be known of a tree to append to it: its size and the roots of its perfect subtrees, large to small.
 
     ``append`` and ``root`` cost O(log size); the value itself never changes.

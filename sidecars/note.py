@@ -10,8 +10,7 @@ Text that was not opened by ``open_note`` must not be used.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from sidecars.encoding import from_base64, to_base64
 from sidecars.errors import MalformedError, NonCanonicalError, UnknownKeyError
@@ -28,8 +27,7 @@ _CONTROL: Final = re.compile(r"[\x00-\x09\x0b-\x1f]")
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
-@dataclass(frozen=True, slots=True)
-class NoteSignature:
+class NoteSignature(NamedTuple):
     """One signature line: the key it names and the signature's bytes, of any type and length."""
 
     key: KeyRef
@@ -40,16 +38,14 @@ class NoteSignature:
         return f"{_DASH}{self.key.name} {to_base64(self.key.key_id + self.signature)}"
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(NamedTuple):
     """A parsed note. Parsed is not verified."""
 
     text: str
     signatures: tuple[NoteSignature, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class OpenedNote:
+class OpenedNote(NamedTuple):
     """A note that at least one known key signed; ``keys`` are the known keys whose signatures are good."""
 
     text: str

@@ -100,7 +100,15 @@ def test_a_search_loads_nothing_heavy(demo: dict[str, str], tmp_path: Path) -> N
     assert not {name for name in modules if name.startswith(UNASKED)}
 
 
-UNASKED = ("adapters.claude", "adapters.king", "timeline.formats", "timeline.prove", "timeline.findings")
+UNASKED = (
+    "adapters.claude",
+    "adapters.king",
+    "timeline.findings",
+    "timeline.formats",
+    "timeline.index",
+    "timeline.prove",
+    "timeline.verify",
+)
 """What only other hosts and other commands need."""
 
 

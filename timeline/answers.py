@@ -13,17 +13,17 @@ from sidecars.event import Event
 from sidecars.leaf import Enrollment
 from timeline.clock import format_utc
 from timeline.guard.receipt import Receipt
-from timeline.index import IndexResult
 from timeline.search import Answer, Card, Status
 from timeline.status import SourceStatus
 from timeline.terms import Query
 from timeline.understanding import Judgement
-from timeline.verify import Report
 from timeline.view import EnrolledSource, LogView
 
 if TYPE_CHECKING:
     from timeline.findings import Findings
     from timeline.formats import TypeStatus
+    from timeline.index import IndexResult
+    from timeline.verify import Report
 
 AUTHORITY: Final = "context-only"
 SEARCH_SCHEMA: Final = "agentspine.session-timeline-search/v1"
@@ -142,7 +142,7 @@ def enrollment_answer(enrollment: Enrollment) -> Json:
     }
 
 
-def index_answer(result: IndexResult) -> Json:
+def index_answer(result: "IndexResult") -> Json:
     """What indexing one source did."""
     tallies = result.tallies
     return {
@@ -232,7 +232,7 @@ def _standing(*, accepted: bool) -> str:
     return "accepted" if accepted else "unreviewed"
 
 
-def report_answer(report: Report) -> Json:
+def report_answer(report: "Report") -> Json:
     """A verification report."""
     return {
         "schema": "timeline-verify/v1",

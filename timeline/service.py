@@ -9,7 +9,7 @@ import pwd
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import msgspec
 
@@ -34,7 +34,6 @@ from timeline.errors import (
     TranscriptMissingError,
     UsageError,
 )
-from timeline.founding import found_timeline
 from timeline.guard.enrollment import (
     Consent,
     check_confirmed,
@@ -53,7 +52,6 @@ from timeline.guard.receipt import (
 )
 from timeline.guard.transcript import locate_transcript
 from timeline.hosts import HOSTS
-from timeline.index import IndexResult, Progress, index_source
 from timeline.limits import INDEX_BYTES_DEFAULT, RECALL_SECONDS_MAX, RECALL_SECONDS_MIN
 from timeline.paths import Locations, find_locations
 from timeline.projection import parse_event_id
@@ -63,8 +61,11 @@ from timeline.state import Ports, State, open_for_writing, open_state
 from timeline.status import SourceStatus, find_status
 from timeline.store import Store
 from timeline.terms import Query
-from timeline.verify import Report, verify
 from timeline.view import EnrolledSource, LogView, same_transcript
+
+if TYPE_CHECKING:
+    from timeline.index import IndexResult, Progress
+    from timeline.verify import Report
 
 OwnerPresence = Literal["terminal", "any"]
 
@@ -121,6 +122,8 @@ def init_state(
     """
     write_default_config(session.locations.settings, default_config(_user_name()))
     rules = Policy(owner_presence=owner_presence, simulated_host=simulated_host)
+    from timeline.founding import found_timeline  # nothing but `init` needs it
+
     return found_timeline(session.locations, session.ports, rules)
 
 
@@ -262,8 +265,8 @@ def index(
     source_ref: str | None = None,
     max_bytes: int = INDEX_BYTES_DEFAULT,
     operations: int | None = None,
-    progress: Progress | None = None,
-) -> tuple[IndexResult | tuple[EnrolledSource, Exception], ...]:
+    progress: "Progress | None" = None,
+) -> "tuple[IndexResult | tuple[EnrolledSource, Exception], ...]":
     """Index the enrolled sources of a project; one that cannot be read does not stop the next.
 
     Returns, for each source, the result or the source with the error that refused it.
@@ -273,6 +276,8 @@ def index(
         ClockError: the clock stands before the consent.
         StateError, SidecarError: the state cannot be used.
     """
+    from timeline.index import index_source  # a search does not need it
+
     results: list[IndexResult | tuple[EnrolledSource, Exception]] = []
     with open_for_writing(session.locations, session.ports) as state:
         strict = _config(session).strict_formats
@@ -334,8 +339,10 @@ def show(session: Session, root: str, event_id: str) -> tuple[Answer, LogView]:
         return find_event(state, sources, event_id, number, strict_formats=strict), state.view
 
 
-def verify_timeline(session: Session, *, deep: bool, progress: Progress | None = None) -> Report:
+def verify_timeline(session: Session, *, deep: bool, progress: "Progress | None" = None) -> "Report":
     """Check everything that can be checked here, and say what was not. Changes nothing."""
+    from timeline.verify import verify  # a search does not need it
+
     return verify(session.locations, session.ports, deep=deep, progress=progress)
 
 

@@ -5,10 +5,10 @@ tools that report in their own words, and printers of a literal text that holds 
 line makes the whole line not understood.
 """
 
-import re
 from typing import Final
 
 from adapters.objective.launchers import checks_something, is_quiet, project_scripts, tests_something
+from adapters.objective.recogniser import LazyPattern
 from adapters.objective.shell import NULL_DEVICE, Simple, Word, base_name
 
 _SILENT: Final = frozenset(
@@ -63,10 +63,12 @@ _WRITERS: Final = {
 }
 """Formatters that print the formatted text unless they are told one of these."""
 
-_SHOWS: Final = re.compile(r"--diff|--show-source|--help|-h|--print-config|--format.*|--msg-template.*|-E|-P")
+_SHOWS: Final = LazyPattern(
+    r"--diff|--show-source|--help|-h|--print-config|--format.*|--msg-template.*|-E|-P"
+)
 """Options with which a tool prints the contents of files, or a text of the caller's choice."""
 
-_GIT_SHOWS: Final = re.compile(r"-[pv]+|--patch.*|--verbose|--pretty.*|show|list")
+_GIT_SHOWS: Final = LazyPattern(r"-[pv]+|--patch.*|--verbose|--pretty.*|show|list")
 _RUNS_TESTS: Final = frozenset({"test", "check"})
 """Words that make a build tool run tests."""
 
@@ -74,16 +76,16 @@ _VERSIONS: Final = frozenset(
     {"bun", "cargo", "go", "java", "node", "npm", "php", "pnpm", "python", "python3", "ruby"}
 )
 
-_LINES = (re.compile(r"-[0-9]{1,9}|-n\+?[0-9]{1,9}|--lines=\+?[0-9]{1,9}|-q"), re.compile(r"-n|--lines"))
+_LINES = (LazyPattern(r"-[0-9]{1,9}|-n\+?[0-9]{1,9}|--lines=\+?[0-9]{1,9}|-q"), LazyPattern(r"-n|--lines"))
 _FILTER_FLAGS: Final = {
-    "cat": (re.compile(r"-u"), None),
+    "cat": (LazyPattern(r"-u"), None),
     "head": _LINES,
     "tail": _LINES,
     "grep": (
-        re.compile(
+        LazyPattern(
             r"-[EFGPivwxaI]+|--(?:color|colour)(?:=[a-z]+)?|--line-buffered|-[ABCm][0-9]{1,9}|-[EFPivwx]*e.+"
         ),
-        re.compile(r"-[ABCm]|-[EFPivwx]*e"),
+        LazyPattern(r"-[ABCm]|-[EFPivwx]*e"),
     ),
 }
 """Filters that pass whole lines on as they are: options that stand alone, and those that take the next word.
@@ -92,8 +94,8 @@ _FILTER_FLAGS: Final = {
 among them.
 """
 _GREPS: Final = frozenset({"egrep", "fgrep", "grep", "rg"})
-_COUNT = re.compile(r"\+?[0-9]{1,9}")
-_PATTERN = re.compile(r"-[EFPivwx]*e(.*)")
+_COUNT = LazyPattern(r"\+?[0-9]{1,9}")
+_PATTERN = LazyPattern(r"-[EFPivwx]*e(.*)")
 _NUMBER_PARAMETERS: Final = frozenset({"?", "!", "$", "#", "PIPESTATUS"})
 
 

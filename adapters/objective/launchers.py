@@ -8,7 +8,7 @@ import re
 
 import msgspec
 
-from adapters.objective.recogniser import Start, Started
+from adapters.objective.recogniser import LazyPattern, Start, Started
 from adapters.objective.shell import base_name
 
 Words = tuple[str, ...]
@@ -16,25 +16,25 @@ Words = tuple[str, ...]
 MAX_LAUNCHERS = 8
 """How many launchers may stand in front of a program; real command lines have at most three."""
 
-_PYTHON = re.compile(r"(?:python|pypy)(?:[23](?:\.[0-9]{1,2})?)?")
-_PYTHON_FLAGS = re.compile(r"-[bBdEIOPqsSuvx]+")
+_PYTHON = LazyPattern(r"(?:python|pypy)(?:[23](?:\.[0-9]{1,2})?)?")
+_PYTHON_FLAGS = LazyPattern(r"-[bBdEIOPqsSuvx]+")
 _PYTHON_VALUE_FLAGS = frozenset({"-W", "-X"})
-_TEST_SCRIPT = re.compile(
+_TEST_SCRIPT = LazyPattern(
     r"(?:[\w.-]{1,60}[:_-])?(?:tests?|check|ci|unit|e2e|spec|coverage)(?:[:_.-][\w:.-]{1,60})?"
 )
-_CHECK_SCRIPT = re.compile(
+_CHECK_SCRIPT = LazyPattern(
     r"(?:[\w.-]{1,60}[:_-])?(?:lint|typecheck|type-check|types|tsc|build|compile|check|verify|mypy|ruff|eslint"
     r"|clippy|vet)(?:[:_.-][\w:.-]{1,60})?"
 )
-_QUIET_SCRIPT = re.compile(
+_QUIET_SCRIPT = LazyPattern(
     r"(?:[\w.-]{1,60}[:_-])?(?:fmt|format|prettier|clean|install|setup|deps|sync|generate|codegen|bootstrap)"
     r"(?:[:_.-][\w:.-]{1,60})?"
 )
-_NO_END = re.compile(r"(?:.*[:_.-])?(?:watch|dev|ui|serve|debug)(?:[:_.-].*)?")
-_DURATION = re.compile(r"[0-9]{1,9}(?:\.[0-9]{1,9})?[smhd]?")
-_BARE_TEST = re.compile(r"t|tst|test(?:[:_-][\w:.-]{1,60})?")
+_NO_END = LazyPattern(r"(?:.*[:_.-])?(?:watch|dev|ui|serve|debug)(?:[:_.-].*)?")
+_DURATION = LazyPattern(r"[0-9]{1,9}(?:\.[0-9]{1,9})?[smhd]?")
+_BARE_TEST = LazyPattern(r"t|tst|test(?:[:_-][\w:.-]{1,60})?")
 _SUFFIX = re.compile(r"@[\w.^~-]{1,40}$")
-_ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=.*", re.DOTALL)
+_ASSIGNMENT = LazyPattern(r"(?s:[A-Za-z_][A-Za-z0-9_]*=.*)")
 _MAKE_NEVER = frozenset(
     "-n --just-print --dry-run --recon -q --question -p --print-data-base -t --touch -h --help -v --version".split()
 )
@@ -156,7 +156,7 @@ _NAMED_SCRIPTS: tuple[Launcher, ...] = (
 )
 _SEVERAL = frozenset({"make", "gmake", "just", "ninja", "rake", "task"})
 """Programs whose remaining words are each a script."""
-_JOBS = re.compile(r"-j[0-9]{1,4}")
+_JOBS = LazyPattern(r"-j[0-9]{1,4}")
 
 _BARE_SCRIPTS: tuple[Launcher, ...] = (
     _launcher("npm", "", _NPM_FLAGS, _NPM_VALUES),

@@ -6,12 +6,12 @@ at every line.
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import Final
 
 MAX_LINE_CHARS: Final = 1_000
 """Longest line that can be a summary: real ones are under 200 characters; bounds every pattern's work."""
 
-_ANSI = re.compile(r"\x1b(?:\[[0-9;:?]{0,32}[A-Za-z]|[()][0-9A-Z]|\][^\x07\x1b\n]{0,500}(?:\x07|\x1b\\))")
 """Colours, character sets (``tput sgr0``) and hyperlinks."""
 
 Line = tuple[int, str]
@@ -82,4 +82,10 @@ def _without_colours(text: str) -> str:
         lines = text.split("\n")
         if max(map(len, lines)) > MAX_LINE_CHARS:
             text = "\n".join("" if len(line) > MAX_LINE_CHARS else line for line in lines)
-    return _ANSI.sub("", text)
+    return _ansi().sub("", text)
+
+
+@cache
+def _ansi() -> re.Pattern[str]:
+    """Return the pattern of terminal escapes, compiled when a text has one: most have none, and starting is dear."""
+    return re.compile(r"\x1b(?:\[[0-9;:?]{0,32}[A-Za-z]|[()][0-9A-Z]|\][^\x07\x1b\n]{0,500}(?:\x07|\x1b\\))")

@@ -1,7 +1,5 @@
 """``envelope``: what is signed, its one spelling, and who must have signed."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -57,7 +55,7 @@ def test_a_payload_is_not_opened_as_another_type() -> None:
     content = seal(TYPE, b"{}", [LOG])
     with pytest.raises(PayloadTypeError):
         open_envelope(content, "application/vnd.timeline.other.v1", [LOG.verifier])
-    relabelled = format_envelope(replace(parse_envelope(content), payload_type="application/x"))
+    relabelled = format_envelope(parse_envelope(content)._replace(payload_type="application/x"))
     with pytest.raises(BadSignatureError):
         open_envelope(relabelled, "application/x", [LOG.verifier])
 
@@ -74,10 +72,10 @@ def test_a_strangers_signature_beside_ours_changes_nothing() -> None:
     """An added line by an unknown key is ignored, even a wrong one, and is not reported as good."""
     envelope = parse_envelope(seal(TYPE, b"{}", [LOG, OWNER]))
     spoilt = [
-        replace(line, signature=bytes(64)) if line.key == OWNER.ref else line for line in envelope.signatures
+        line._replace(signature=bytes(64)) if line.key == OWNER.ref else line for line in envelope.signatures
     ]
     ordered = tuple(sorted(spoilt, key=EnvelopeSignature.line))
-    content = format_envelope(replace(envelope, signatures=ordered))
+    content = format_envelope(envelope._replace(signatures=ordered))
     assert open_envelope(content, TYPE, [LOG.verifier]).keys == (LOG.ref,)
     with pytest.raises(BadSignatureError):
         open_envelope(content, TYPE, [LOG.verifier, OWNER.verifier])
@@ -92,7 +90,7 @@ def test_signatures_out_of_order_or_twice_are_refused() -> None:
         with pytest.raises(MalformedError):
             parse_envelope(frame.format(type=TYPE, lines="\n".join(wrong)).encode())
     with pytest.raises(NonCanonicalError):
-        format_envelope(replace(envelope, signatures=envelope.signatures[::-1]))
+        format_envelope(envelope._replace(signatures=envelope.signatures[::-1]))
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,7 @@ def test_an_unknown_key_is_ignored_and_a_known_bad_one_refuses() -> None:
     """C2SP signed-note: lines by unknown keys must not matter, a known key's bad line refuses the whole note."""
     note = parse_note(sign_note("text\n", [LOG, OWNER]))
     spoilt = format_note(
-        replace(note, signatures=(note.signatures[0], replace(note.signatures[1], signature=b"x")))
+        note._replace(signatures=(note.signatures[0], note.signatures[1]._replace(signature=b"x")))
     )
     assert open_note(spoilt, [LOG.verifier]).keys == (LOG.ref,)
     with pytest.raises(BadSignatureError):

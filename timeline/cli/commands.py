@@ -4,7 +4,7 @@ import os
 import queue
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -24,10 +24,12 @@ from timeline.cli.render import (
 from timeline.clock import format_utc, parse_utc
 from timeline.errors import QueryError, ReceiptAmbiguousError, StateMissingError
 from timeline.files import is_there
-from timeline.index import IndexResult
 from timeline.limits import HOOK_INPUT_BYTES_MAX, INDEX_BYTES_DEFAULT, INDEX_BYTES_MAX, INDEX_BYTES_MIN
 from timeline.search import Window
 from timeline.terms import parse_query
+
+if TYPE_CHECKING:
+    from timeline.index import IndexResult
 
 as_json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 root_option = click.option(
@@ -284,8 +286,8 @@ def index_command(
     return ExitCode.PARTLY if refused < len(found) else ExitCode.FAILED
 
 
-def _index_answer(result: IndexResult | tuple[Any, Any]) -> answers.Json:
-    if isinstance(result, IndexResult):
+def _index_answer(result: "IndexResult | tuple[Any, Any]") -> answers.Json:
+    if not isinstance(result, tuple):
         return answers.index_answer(result)
     source, error = result
     return answers.refused_source(source, error.reason, str(error), error.hint or "")

@@ -3,13 +3,15 @@
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import msgspec
 
 from timeline.answers import Json
-from timeline.index import Progress
+
+if TYPE_CHECKING:
+    from timeline.index import Progress
 
 _MIB = 1024 * 1024
 _PENDING = "prefix-proof-pending"
@@ -41,7 +43,7 @@ def _json(value: Json | list[Json]) -> str:
 
 
 @contextmanager
-def progress(label: str) -> Iterator[Progress]:
+def progress(label: str) -> "Iterator[Progress]":
     """A progress bar for work over a second, on a terminal only; elsewhere nothing is drawn."""
     if not sys.stderr.isatty():
         yield lambda _done, _total: None
