@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from adapters.base import Outcomes
 from adapters.codex import CodexAdapter
 from adapters.codex.carriers import read_head
+from adapters.lines import CitedLine, Line, LineSplitter
 from adapters.objective import Outcome, decide_objective
 from adapters.record import CallStatus, Defect, LineRole, ToolResult
 from tests.adapters.contract import read
@@ -305,6 +306,50 @@ def test_a_poll_of_another_session_or_without_a_code_ends_nothing(session: int, 
     (result,) = results(rollout)
     assert (result.status, result.exit_code, result.output.tail) == (CallStatus.RUNNING, None, "")
     assert decide_objective(result) is None or decide_objective(result).outcome is Outcome.UNKNOWN
+
+
+def test_a_command_that_has_ended_is_not_polled_again() -> None:
+    """Another process in a session of the same number says nothing about the one that ended."""
+    rollout = started(PAGINATED)
+    call_id = rollout.call("exec_command", {"cmd": "pytest -q"})
+    rollout.output(call_id, RUNNING.format(7))
+    rollout.report(call_id, "pytest -q", pytest_output(11, 1), 1)
+    poll(rollout, 7, EXITED.format(0) + pytest_output(12))
+    (result,) = results(rollout)
+    assert (result.exit_code, result.conflict) == (1, False)
+    assert [ref.role for ref in result.lines] == [LineRole.CALL, LineRole.OUTPUT, LineRole.ITEM]
+
+
+def test_a_command_in_two_sessions_is_in_none() -> None:
+    """A header that names two sessions names none: no poll belongs to it."""
+    rollout = started()
+    header = "Process running with session ID 7\nProcess running with session ID 8\nOutput:\n"
+    rollout.output(rollout.call("exec_command", {"cmd": "pytest -q"}), header)
+    poll(rollout, 7, EXITED.format(0) + pytest_output(12))
+    (result,) = results(rollout)
+    assert (result.status, result.exit_code) == (CallStatus.RUNNING, None)
+
+
+@pytest.mark.parametrize(
+    ("session", "output", "is_one"),
+    [
+        (7, EXITED.format(0) + pytest_output(12), True),
+        (8, EXITED.format(0) + pytest_output(12), False),
+        (7, RUNNING.format(7) + pytest_output(12), False),
+    ],
+)
+def test_only_lines_that_a_reader_would_join_derive_a_result(session: int, output: str, is_one: bool) -> None:
+    """A poll of another session, or one that saw no end, is no line of the result; given as one, nothing is derived."""
+    rollout = started()
+    data = rollout.to_bytes()
+    rollout.output(rollout.call("exec_command", {"cmd": "pytest -q"}), RUNNING.format(7))
+    poll(rollout, session, output)
+    lines = list(LineSplitter(len(data)).feed(rollout.to_bytes()[len(data) :]))
+    header = CODEX.read_header(rollout.to_bytes())
+    derived = CODEX.derive(
+        header, [CitedLine(line.offset, line.raw) for line in lines if isinstance(line, Line)]
+    )
+    assert (derived is not None) == is_one
 
 
 def test_a_line_that_a_poll_cut_is_not_read_from_its_middle() -> None:

@@ -30,7 +30,7 @@ BITS = 5
 ROW = st.builds(
     EventRow,
     source=st.just(SOURCE),
-    pos=st.integers(0, 200),
+    pos=st.integers(0, 40),
     at=st.none() | st.integers(0, 50),
     mask=st.integers(1, 2**BITS - 1),
     label=st.none() | st.integers(1 << 40, (1 << 40) + 2),
@@ -42,7 +42,7 @@ ROW = st.builds(
     length=st.integers(1, 9),
     id64=st.integers(-(2**63), 2**63 - 1),
 )
-ROWS = st.lists(ROW, max_size=25, unique_by=lambda row: row.pos)
+ROWS = st.lists(ROW, max_size=25, unique_by=lambda row: (row.pos, row.id64))
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +66,7 @@ def oracle(rows: Sequence[EventRow]) -> dict[tuple[int, int], tuple[int, int]]:
     for a, b in itertools.combinations_with_replacement(range(BITS), 2):
         hits = [row for row in rows if row.mask >> a & 1 and row.mask >> b & 1]
         if hits:
-            newest = max(hits, key=lambda row: row.pos)
+            newest = max(hits, key=lambda row: (row.pos, row.id64))
             found[a, b] = (-1 if newest.at is None else newest.at, len(hits))
     return found
 
