@@ -5,43 +5,30 @@ then the transcript's exact lines are read again, their digests compared, and th
 must be equal to the stored one. A miss is a miss: nothing is widened, retried or opened besides.
 """
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
-from typing import Final
 
 import msgspec
 
-from adapters.base import Adapter, Header
 from adapters.errors import AdapterError
-from adapters.lines import CitedLine
-from sidecars.digest import Digest
-from sidecars.errors import DigestMismatchError
-from sidecars.event import Event, parse_event
-from sidecars.merkle import leaf_hash
+from sidecars.event import Event
 from timeline.account import check_accounted, judged
 from timeline.errors import (
     LimitError,
     SourceError,
     StrictFormatError,
-    TranscriptChangedError,
     TranscriptMissingError,
-    TranscriptRewrittenError,
 )
-from timeline.events import derive_again, read_header
-from timeline.files import read_private_range
+from timeline.events import read_header
+from timeline.evidence import stored_event, verify_event
 from timeline.limits import CARDS_MAX, WINDOW_SECONDS_MAX
 from timeline.prefix import find_unread, is_prefix_pending, open_enrolled
 from timeline.projection import near_bits
 from timeline.provider import adapter_for
-from timeline.source import OpenSource
-from timeline.state import State, VerifiedSidecar
+from timeline.state import State
 from timeline.store import EventRow
 from timeline.terms import Query
 from timeline.view import EnrolledSource
-
-_HASH_BYTES = 32
-_OTHER_BYTES: Final = {"snapshot": TranscriptChangedError, "follow": TranscriptRewrittenError}
 
 
 class Status(StrEnum):
@@ -149,7 +136,7 @@ class SearchScope:
         self._check_current()
         for row in self._state.store.events("WHERE id64 = ?", (id64,)):
             holder = self._sources.get(row.source)
-            if holder is not None and _stored_event(self._state, holder, row).id == event_id:
+            if holder is not None and stored_event(self._state, holder, row).id == event_id:
                 return self._verified(holder, [row], more=False)
         return self._not_found()
 
@@ -405,7 +392,7 @@ def _answer(state: State, source: EnrolledSource, rows: Sequence[EventRow], *, m
             pending = is_prefix_pending(source, opened) if source.enrollment.mode == "follow" else None
             header = read_header(adapter, opened)
             for row in rows:
-                event = _stored_event(state, source, row)
+                event = stored_event(state, source, row)
                 if verify_event(state, source, adapter, header, opened, event):
                     cards.append(Card(event, source, partly, pending))
                 else:
@@ -419,73 +406,3 @@ def _answer(state: State, source: EnrolledSource, rows: Sequence[EventRow], *, m
     status = Status.FOUND if cards else Status.UNAVAILABLE
     reason = None if cards else "event-read-differently"
     return Answer(status, reason, tuple(cards), source, more, reread)
-
-
-def verify_event(
-    state: State,
-    source: EnrolledSource,
-    adapter: Adapter,
-    header: Header,
-    opened: OpenSource,
-    event: Event,
-) -> bool:
-    """Read an event's exact lines again; true if they still tell the same event.
-
-    Raises:
-        TranscriptChangedError, TranscriptRewrittenError: a line's bytes are not those that were indexed.
-        SourceError: the file cannot be read.
-    """
-    lines = []
-    for line in event.lines:
-        content = opened.read(line.offset, line.length)
-        if str(Digest(hashlib.sha256(content).digest())) != line.sha256:
-            message = (
-                f"{opened.snapshot.path}: the line at byte {line.offset} is not the one that was indexed"
-            )
-            raise _OTHER_BYTES[source.enrollment.mode](message)
-        lines.append(CitedLine(line.offset, content, line.part))
-    again = derive_again(
-        adapter,
-        header,
-        lines,
-        source_ref=source.enrollment.source.ref,
-        fingerprint_key=state.keystore.fingerprint_key,
-    )
-    return again == event
-
-
-def _stored_event(state: State, source: EnrolledSource, row: EventRow) -> Event:
-    """The event that a row points to, read from its sidecar file and checked against the signed root.
-
-    Raises:
-        SidecarError: the bytes are not those of the sidecar.
-    """
-    entry = source.entries[row.segment]
-    verified = state.sidecar(entry)
-    line = _read_range(state, verified, row)
-    place = next(
-        (n for n, r in _ranges_at(verified, row.start - verified.payload_offset) if r == row.length), None
-    )
-    if place is None:
-        raise DigestMismatchError("a row must point to an event of its sidecar")
-    if leaf_hash(line) != verified.leaf_hashes[place * _HASH_BYTES : (place + 1) * _HASH_BYTES]:
-        raise DigestMismatchError("an event line must be the one that its sidecar's root covers")
-    return parse_event(line)
-
-
-def _ranges_at(verified: VerifiedSidecar, offset: int) -> Iterator[tuple[int, int]]:
-    """Number and length of the event that begins at a byte of the payload, if one does."""
-    low, high = 0, len(verified.ranges)
-    while low < high:
-        middle = (low + high) // 2
-        if verified.ranges[middle].offset < offset:
-            low = middle + 1
-        else:
-            high = middle
-    if low < len(verified.ranges) and verified.ranges[low].offset == offset:
-        yield low, verified.ranges[low].length
-
-
-def _read_range(state: State, verified: VerifiedSidecar, row: EventRow) -> bytes:
-    path = state.locations.sidecars / f"sha256-{verified.digest.hex()}"
-    return read_private_range(path, row.start, row.length)

@@ -25,11 +25,11 @@ from timeline.errors import (
     TranscriptRewrittenError,
 )
 from timeline.events import read_header
+from timeline.evidence import verify_event
 from timeline.paths import Locations
 from timeline.prefix import check_chunks, check_generations, committed_chunks, open_enrolled
 from timeline.projection import read_source, stored_sources, vocabulary_is_current
 from timeline.provider import adapter_for
-from timeline.search import verify_event
 from timeline.source import OpenSource
 from timeline.state import Ports, State, open_state
 from timeline.view import EnrolledSource

@@ -17,7 +17,7 @@ from tests.simulators.worlds import (
     session_at,
     write_transcript,
 )
-from timeline import answers, prefix, search, service
+from timeline import answers, evidence, prefix, service
 from timeline.errors import LimitError, QueryError
 from timeline.search import Answer, Card, Status, Window
 from timeline.terms import parse_query
@@ -140,7 +140,7 @@ def test_events_beyond_the_bound_go_by_position_and_a_miss_says_so(
 def test_a_card_is_derived_again_from_the_transcript(small: World, monkeypatch: pytest.MonkeyPatch) -> None:
     """An event that today's adapter reads differently gives no card, and the answer says why."""
     assert find(small, "pytest", "failed").cards
-    monkeypatch.setattr(search, "derive_again", lambda *_a, **_k: None)
+    monkeypatch.setattr(evidence, "derive_again", lambda *_a, **_k: None)
 
     answer = find(small, "pytest", "failed")
 
@@ -152,13 +152,13 @@ def test_other_bytes_under_the_same_metadata_are_noticed(
     small: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Even if size and times could be forged, the line's digest refuses."""
-    original = search.OpenSource.read
+    original = evidence.OpenSource.read
 
-    def forged(self: search.OpenSource, offset: int, length: int) -> bytes:
+    def forged(self: evidence.OpenSource, offset: int, length: int) -> bytes:
         content = original(self, offset, length)
         return content.replace(b"1 failed", b"0 failed") if offset else content
 
-    monkeypatch.setattr(search.OpenSource, "read", forged)
+    monkeypatch.setattr(evidence.OpenSource, "read", forged)
 
     answer = find(small, "pytest", "failed")
 
