@@ -10,13 +10,10 @@ import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from sidecars.encoding import from_base64, from_hex, to_base64
 from sidecars.errors import BadSignatureError, MalformedError, UnsupportedVersionError
-
-if TYPE_CHECKING:
-    from nacl.signing import SigningKey
 
 ED25519_TYPE: Final = b"\x01"
 """Signature type of plain Ed25519 (C2SP signed-note, "Signature types")."""
@@ -152,10 +149,10 @@ class Verifier:
 class Signer:
     """A private key with its name. It signs, and never shows its seed: its representation is the default one."""
 
-    __slots__ = ("_key", "verifier")
+    __slots__ = ("_secret", "verifier")
 
     verifier: Verifier
-    _key: "SigningKey"
+    _secret: bytes
 
     def __init__(self, name: str, seed: bytes) -> None:
         """Take the 32-byte seed of RFC 8032.
@@ -163,12 +160,13 @@ class Signer:
         Raises:
             MalformedError: the name is not allowed or the seed is not 32 bytes.
         """
-        from nacl.signing import SigningKey  # noqa: PLC0415  (as above)
+        # Not `nacl.signing`: it loads the public-key boxes as well, for every command that opens a keystore.
+        from nacl.bindings import crypto_sign_seed_keypair  # noqa: PLC0415  (as above)
 
         if len(seed) != SEED_BYTES:
             raise MalformedError("an Ed25519 seed must be 32 bytes")
-        self._key = SigningKey(seed)
-        self.verifier = Verifier(name, bytes(self._key.verify_key))
+        public, self._secret = crypto_sign_seed_keypair(seed)
+        self.verifier = Verifier(name, public)
 
     @property
     def name(self) -> str:
@@ -182,7 +180,9 @@ class Signer:
 
     def sign(self, message: bytes) -> bytes:
         """The 64-byte signature over ``message``; Ed25519 needs no randomness."""
-        return self._key.sign(message).signature
+        from nacl.bindings import crypto_sign  # noqa: PLC0415  (as above)
+
+        return crypto_sign(message, self._secret)[:SIGNATURE_BYTES]
 
 
 def find_verifier(ref: KeyRef, verifiers: Iterable[Verifier]) -> Verifier | None:
