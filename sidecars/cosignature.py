@@ -12,21 +12,20 @@ The signed bytes do not name the witness, so a key must belong to one witness on
 ML-DSA-44 among them, are refused where they are pinned and ignored in a note.
 """
 
-import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from sidecars.encoding import from_base64, to_base64
+from sidecars.encoding import to_base64
 from sidecars.errors import BadSignatureError, MalformedError, NonCanonicalError, UnsupportedVersionError
 from sidecars.keys import (
-    KEY_ID_BYTES,
-    PUBLIC_KEY_BYTES,
     SIGNATURE_BYTES,
     KeyRef,
     Signer,
     Verifier,
-    check_key_name,
+    check_public_key,
+    compute_key_id,
+    split_vkey,
 )
 from sidecars.note import Note, NoteSignature, format_note, parse_note
 
@@ -61,15 +60,12 @@ class WitnessVerifier:
 
     def __post_init__(self) -> None:
         """Check both."""
-        check_key_name(self.name)
-        if len(self.public_key) != PUBLIC_KEY_BYTES:
-            raise MalformedError("an Ed25519 public key must be 32 bytes")
+        check_public_key(self.name, self.public_key)
 
     @property
     def key_id(self) -> bytes:
         """The four bytes that cosignatures by this key carry; another type than a log's gives another id."""
-        named = self.name.encode() + b"\n" + COSIGNATURE_TYPE + self.public_key
-        return hashlib.sha256(named).digest()[:KEY_ID_BYTES]
+        return compute_key_id(self.name, self.public_key, COSIGNATURE_TYPE)
 
     @property
     def ref(self) -> KeyRef:
@@ -84,18 +80,13 @@ class WitnessVerifier:
             MalformedError: not a vkey, or its id is not that of its name and key.
             UnsupportedVersionError: another signature type, a log's 0x01 among them.
         """
-        name, _, rest = text.partition("+")
-        key_id, _, encoded = rest.partition("+")
-        ref = KeyRef.parse(f"{name}+{key_id}")
-        raw = from_base64(encoded, "vkey")
-        if not raw:
-            raise MalformedError("a vkey must be <name>+<id>+<base64 of type and key>")
-        if raw[:1] != COSIGNATURE_TYPE:
+        ref, kind, public_key = split_vkey(text)
+        if kind != COSIGNATURE_TYPE:
             raise UnsupportedVersionError(
-                f"signature type 0x{raw[0]:02x} of a witness's vkey is not the Ed25519 cosignature (0x04)",
+                f"signature type 0x{kind.hex()} of a witness's vkey is not the Ed25519 cosignature (0x04)",
                 hint="pin the key that the witness publishes for cosignatures; it begins with B after the last +",
             )
-        verifier = cls(ref.name, raw[1:])
+        verifier = cls(ref.name, public_key)
         if verifier.key_id != ref.key_id:
             raise MalformedError("the id in a vkey must be that of its name and key")
         return verifier

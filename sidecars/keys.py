@@ -72,9 +72,35 @@ def check_key_name(name: str) -> str:
     return name
 
 
-def compute_key_id(name: str, public_key: bytes) -> bytes:
-    """The four bytes that C2SP recommends as id of an Ed25519 key."""
-    return hashlib.sha256(name.encode() + b"\n" + ED25519_TYPE + public_key).digest()[:KEY_ID_BYTES]
+def compute_key_id(name: str, public_key: bytes, kind: bytes = ED25519_TYPE) -> bytes:
+    """The four bytes that C2SP recommends as id of an Ed25519 key; another signature type gives another id."""
+    return hashlib.sha256(name.encode() + b"\n" + kind + public_key).digest()[:KEY_ID_BYTES]
+
+
+def split_vkey(text: str) -> tuple[KeyRef, bytes, bytes]:
+    """Split a vkey into the reference that it states, its signature type (one byte) and its key, none of them checked.
+
+    Raises:
+        MalformedError: not ``<name>+<8 hex>+<base64 of type and key>``.
+    """
+    name, _, rest = text.partition("+")
+    key_id, _, encoded = rest.partition("+")
+    ref = KeyRef.parse(f"{name}+{key_id}")
+    raw = from_base64(encoded, "vkey")
+    if not raw:
+        raise MalformedError("a vkey must be <name>+<id>+<base64 of type and key>")
+    return ref, raw[:1], raw[1:]
+
+
+def check_public_key(name: str, public_key: bytes) -> None:
+    """Refuse a name that is not allowed, or a key that is not 32 bytes.
+
+    Raises:
+        MalformedError: it is.
+    """
+    check_key_name(name)
+    if len(public_key) != PUBLIC_KEY_BYTES:
+        raise MalformedError("an Ed25519 public key must be 32 bytes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +116,7 @@ class Verifier:
 
     def __post_init__(self) -> None:
         """Check both."""
-        check_key_name(self.name)
-        if len(self.public_key) != PUBLIC_KEY_BYTES:
-            raise MalformedError("an Ed25519 public key must be 32 bytes")
+        check_public_key(self.name, self.public_key)
 
     @property
     def key_id(self) -> bytes:
@@ -112,15 +136,10 @@ class Verifier:
             MalformedError: not a vkey, or its id is not that of its name and key.
             UnsupportedVersionError: another signature type than Ed25519.
         """
-        name, _, rest = text.partition("+")
-        key_id, _, encoded = rest.partition("+")
-        ref = KeyRef.parse(f"{name}+{key_id}")
-        raw = from_base64(encoded, "vkey")
-        if not raw:
-            raise MalformedError("a vkey must be <name>+<id>+<base64 of type and key>")
-        if raw[:1] != ED25519_TYPE:
-            raise UnsupportedVersionError(f"signature type 0x{raw[0]:02x} of a vkey is not Ed25519 (0x01)")
-        verifier = cls(ref.name, raw[1:])
+        ref, kind, public_key = split_vkey(text)
+        if kind != ED25519_TYPE:
+            raise UnsupportedVersionError(f"signature type 0x{kind.hex()} of a vkey is not Ed25519 (0x01)")
+        verifier = cls(ref.name, public_key)
         if verifier.key_id != ref.key_id:
             raise MalformedError("the id in a vkey must be that of its name and key")
         return verifier

@@ -6,7 +6,6 @@ record is counted only after everything that is read of it was found sound; else
 
 from collections.abc import Container, Iterable, Sequence
 from copy import deepcopy
-from hashlib import sha256
 
 from adapters.base import Cursor, Header, OpenLine, Tallies, Understanding, add_to, note_defect
 from adapters.claude.calls import Told, told_by
@@ -21,6 +20,7 @@ from adapters.errors import CursorError, DefectKind, TranscriptChangedError, Tra
 from adapters.lines import Block, Line, Overlong, Place, lines_of
 from adapters.names import count_name
 from adapters.record import Defect, LineRef, Record, Unknown
+from adapters.resuming import is_that_line, open_lines_of, wanted_lines
 
 
 class Reader:
@@ -56,11 +56,7 @@ class Reader:
     @property
     def open_lines(self) -> tuple[LineRef, ...]:
         """See ``adapters.base.Reader``."""
-        lines = {line.offset: line for line in reversed(self._awaited)}  # one line may tell of several calls
-        return tuple(
-            LineRef(line.role, line.offset, line.length, line.sha256, line.part)
-            for _, line in sorted(lines.items())
-        )
+        return wanted_lines(self._awaited)
 
     def resume(self, lines: Iterable[Line]) -> None:
         """See ``adapters.base.Reader``."""
@@ -142,18 +138,11 @@ class Reader:
 
     def cursor(self) -> Cursor:
         """See ``adapters.base.Reader``."""
-        lines = tuple(
-            OpenLine(
-                call, one.ref.role, one.ref.offset, one.ref.length, one.ref.sha256, inherited, one.ref.part
-            )
-            for call, (inherited, told) in enumerate(self._state.ledger.open_calls())
-            for one in told
-        )
         return Cursor(
             format=self._header.format,
             session_id=self._header.session_id,
             offset=self._next,
-            open_lines=self._awaited or lines,
+            open_lines=self._awaited or open_lines_of(self._state.ledger.open_calls()),
             tallies=deepcopy(self._state.tallies),
             flags={"asked": int(self._state.asked)},
             recent=self._state.ledger.recent(),
@@ -170,7 +159,7 @@ class Reader:
 
 def _told_again(wanted: OpenLine, raw: bytes | None) -> Told | None:
     """Return what the line tells if it is exactly the one that ``wanted`` names."""
-    if raw is None or len(raw) != wanted.length or sha256(raw).digest() != wanted.sha256:
+    if raw is None or not is_that_line(wanted, raw):
         return None
     try:
         told = told_by(record_of(raw), wanted.part, Place(wanted.offset, raw, 0, len(raw)))

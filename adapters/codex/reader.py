@@ -6,7 +6,6 @@ record is counted only after everything that is read of it was found sound; else
 
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
-from hashlib import sha256
 from typing import Final
 
 from adapters.base import Cursor, Header, OpenLine, Tallies, Understanding, add_to, note_defect
@@ -24,6 +23,7 @@ from adapters.errors import CursorError, DefectKind, TranscriptChangedError, Tra
 from adapters.lines import Block, Line, Overlong, Place, lines_of
 from adapters.names import count_name
 from adapters.record import Defect, LineRef, Record, Unknown
+from adapters.resuming import is_that_line, open_lines_of, wanted_lines
 
 _LONG: Final = 16
 """Digits from which on a number is looked at more closely."""
@@ -61,10 +61,7 @@ class Reader:
     @property
     def open_lines(self) -> tuple[LineRef, ...]:
         """See ``adapters.base.Reader``."""
-        return tuple(
-            LineRef(line.role, line.offset, line.length, line.sha256)
-            for line in sorted(self._awaited, key=lambda line: line.offset)
-        )
+        return wanted_lines(self._awaited)
 
     def resume(self, lines: Iterable[Line]) -> None:
         """See ``adapters.base.Reader``."""
@@ -163,16 +160,11 @@ class Reader:
 
     def cursor(self) -> Cursor:
         """See ``adapters.base.Reader``."""
-        lines = tuple(
-            OpenLine(call, told.ref.role, told.ref.offset, told.ref.length, told.ref.sha256, inherited)
-            for call, (inherited, told_lines) in enumerate(self._state.ledger.open_calls())
-            for told in told_lines
-        )
         return Cursor(
             format=self._state.header.format,
             session_id=self._state.header.session_id,
             offset=self._next,
-            open_lines=self._awaited or lines,
+            open_lines=self._awaited or open_lines_of(self._state.ledger.open_calls()),
             tallies=deepcopy(self._state.tallies),
             flags={"ordinal": self._ordinal, **self._state.origin.flags()},
             recent=self._state.ledger.recent(),
@@ -234,7 +226,7 @@ def _how_to_read(
 
 def _told_again(wanted: OpenLine, raw: bytes | None, *, bare: bool) -> Told | None:
     """Return what the line tells if it is exactly the one that ``wanted`` names."""
-    if raw is None or len(raw) != wanted.length or sha256(raw).digest() != wanted.sha256:
+    if raw is None or not is_that_line(wanted, raw):
         return None
     try:
         told = told_by(bare_envelope_of(raw) if bare else envelope_of(raw), wanted.offset, raw)

@@ -6,7 +6,6 @@ counted only after everything that is read of it was found sound; else it is a `
 
 from collections.abc import Iterable, Sequence
 from copy import deepcopy
-from hashlib import sha256
 from typing import Final
 
 from adapters.base import Cursor, Header, OpenLine, Tallies, Understanding, add_to, note_defect
@@ -22,6 +21,7 @@ from adapters.king.types import LOOP_EVENT, LOOP_EVENTS, RECORD_TYPES
 from adapters.lines import Block, Line, Overlong, Place, lines_of
 from adapters.names import count_name
 from adapters.record import Defect, LineRef, Record, Unknown
+from adapters.resuming import is_that_line, open_lines_of, wanted_lines
 
 _LOOP_EVENT: Final = LOOP_EVENT.encode()
 
@@ -54,10 +54,7 @@ class Reader:
     @property
     def open_lines(self) -> tuple[LineRef, ...]:
         """See ``adapters.base.Reader``."""
-        return tuple(
-            LineRef(line.role, line.offset, line.length, line.sha256)
-            for line in sorted(self._awaited, key=lambda line: line.offset)
-        )
+        return wanted_lines(self._awaited)
 
     def resume(self, lines: Iterable[Line]) -> None:
         """See ``adapters.base.Reader``."""
@@ -146,16 +143,11 @@ class Reader:
 
     def cursor(self) -> Cursor:
         """See ``adapters.base.Reader``."""
-        lines = tuple(
-            OpenLine(call, told.ref.role, told.ref.offset, told.ref.length, told.ref.sha256, inherited)
-            for call, (inherited, told_lines) in enumerate(self._state.ledger.open_calls())
-            for told in told_lines
-        )
         return Cursor(
             format=self._state.header.format,
             session_id=self._state.header.session_id,
             offset=self._next,
-            open_lines=self._awaited or lines,
+            open_lines=self._awaited or open_lines_of(self._state.ledger.open_calls()),
             tallies=deepcopy(self._state.tallies),
             flags=self._state.flags(),
             recent=self._state.ledger.recent(),
@@ -197,7 +189,7 @@ def _how_to_read(record: Fields) -> ReadAs | None:
 
 def _told_again(wanted: OpenLine, raw: bytes | None) -> Told | None:
     """Return what the line tells if it is exactly the one that ``wanted`` names."""
-    if raw is None or len(raw) != wanted.length or sha256(raw).digest() != wanted.sha256:
+    if raw is None or not is_that_line(wanted, raw):
         return None
     try:
         told = told_by(record_of(raw), wanted.offset, raw)

@@ -88,7 +88,7 @@ def test_a_public_key_of_another_length_cannot_exist(key: bytes) -> None:
 
 def test_an_ambiguous_set_of_keys_is_the_callers_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two keys under one name and id cannot be told apart, so none of them is chosen."""
-    monkeypatch.setattr("sidecars.keys.compute_key_id", lambda _name, _key: bytes(4))
+    monkeypatch.setattr("sidecars.keys.compute_key_id", lambda _name, _key, _kind=b"": bytes(4))
     twin = Verifier(LOG.name, bytes(32))
     assert find_verifier(LOG.ref, [LOG.verifier, LOG.verifier]) == LOG.verifier
     assert find_verifier(KeyRef(LOG.name, b"none"), [LOG.verifier]) is None
