@@ -1,14 +1,11 @@
 """The fixtures of ``fixtures/transcripts/claude``: each a simulated session, sound or damaged, and what it shows.
 
-``python -m tests.adapters.claude_cases FOLDER`` writes them; ``test_claude_vectors`` proves that the folder is up to
-date.
+``python -m tests.adapters.fixtures`` writes them.
 """
 
 import json
-import sys
-from dataclasses import dataclass
-from pathlib import Path
 
+from tests.adapters.fixtures import Case
 from tests.simulators import hosts
 from tests.simulators.claude import (
     VERSIONS,
@@ -20,15 +17,6 @@ from tests.simulators.claude import (
     work_session,
 )
 from tests.simulators.hosts import pytest_output
-
-
-@dataclass(frozen=True)
-class Case:
-    """One transcript; ``readable`` is false where the file itself is refused."""
-
-    data: bytes
-    comment: str
-    readable: bool = True
 
 
 def cases() -> dict[str, Case]:
@@ -275,20 +263,3 @@ def _refused() -> dict[str, Case]:
         "compressed": Case(b"\x28\xb5\x2f\xfd\x04\x58rest", "compressed", readable=False),
         "unfinished": Case(session.session_id.encode(), "the first line is not written yet", readable=False),
     }
-
-
-def main(folder: Path) -> None:
-    """Write every case below ``folder``, with a draft of its expectation where there is none."""
-    from tests.adapters.test_claude_vectors import expectation, golden
-
-    for name, case in cases().items():
-        place = folder / f"{name}.jsonl"
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(case.data)
-        place.with_suffix(".toml").write_text(expectation(case), encoding="utf-8")
-        if case.readable:
-            place.with_suffix(".records.json").write_text(golden(case.data), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))

@@ -1,27 +1,16 @@
 """The fixtures of ``fixtures/transcripts/codex``: each a simulated rollout, sound or damaged, and what it shows.
 
-``python -m tests.adapters.codex_cases FOLDER`` writes them; ``test_vectors`` proves that the folder is up to date.
+``python -m tests.adapters.fixtures`` writes them.
 """
 
 import json
-import sys
-from dataclasses import dataclass
-from pathlib import Path
 
+from tests.adapters.fixtures import Case
 from tests.simulators import hosts
 from tests.simulators.bare_codex import bare_rollout
 from tests.simulators.hosts import LEGACY, PAGINATED, new_rollout, pytest_output, work_session
 
 VERSION = {LEGACY: "legacy-0.142.5", PAGINATED: "paginated-0.171.0"}
-
-
-@dataclass(frozen=True)
-class Case:
-    """One transcript; ``readable`` is false where the file itself is refused."""
-
-    data: bytes
-    comment: str
-    readable: bool = True
 
 
 def cases() -> dict[str, Case]:
@@ -175,20 +164,3 @@ def _refused(mode: str) -> dict[str, Case]:
             work_session(mode).to_bytes()[:200], "the header is not written yet", readable=False
         ),
     }
-
-
-def main(folder: Path) -> None:
-    """Write every case below ``folder``, with a draft of its expectation where there is none."""
-    from tests.adapters.test_vectors import expectation, golden
-
-    for name, case in cases().items():
-        place = folder / f"{name}.jsonl"
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(case.data)
-        place.with_suffix(".toml").write_text(expectation(case), encoding="utf-8")
-        if case.readable:
-            place.with_suffix(".records.json").write_text(golden(case.data), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))

@@ -1,27 +1,16 @@
 """The fixtures of ``fixtures/transcripts/king``: each a simulated wire, sound or damaged, and what it shows.
 
-``python -m tests.adapters.king_cases FOLDER`` writes them; ``test_king_fixtures`` proves that the folder is up to date.
+``python -m tests.adapters.fixtures`` writes them.
 """
 
 import json
-import sys
-from dataclasses import dataclass
-from pathlib import Path
 
+from tests.adapters.fixtures import Case
 from tests.simulators.hosts import glued, pytest_output, torn, with_bom, with_crlf, with_line, with_nul_run
 from tests.simulators.king import SHORTENED, VERSIONS, Wire, upgraded, work_wire
 
 MAPPED = {"2.0": "1.5"}
 """What an owner may configure: a protocol that was not reviewed, read as one that was."""
-
-
-@dataclass(frozen=True)
-class Case:
-    """One transcript; ``readable`` is false where the file itself is refused."""
-
-    data: bytes
-    comment: str
-    readable: bool = True
 
 
 def cases() -> dict[str, Case]:
@@ -239,20 +228,3 @@ def _refused(version: str) -> dict[str, Case]:
         "no_metadata": Case(rest, "the header is missing", readable=False),
         "unfinished": Case(data[:40], "the header is not written yet", readable=False),
     }
-
-
-def main(folder: Path) -> None:
-    """Write every case below ``folder``, with a draft of its expectation."""
-    from tests.adapters.test_king_fixtures import expectation, golden
-
-    for name, case in cases().items():
-        place = folder / f"{name}.jsonl"
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_bytes(case.data)
-        place.with_suffix(".toml").write_text(expectation(case), encoding="utf-8")
-        if case.readable:
-            place.with_suffix(".records.json").write_text(golden(case.data), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))
