@@ -4,6 +4,7 @@
 #   make test    all tests
 #   make check   format, lint, types, import layers
 #   make bench   the measurements
+#   make agmi    a third party's tampering suite, fetched beside the environment (needs the network once)
 #   make fix     format, mend what can be mended, write the generated documents
 #   make clean   remove what the other targets made
 
@@ -11,12 +12,13 @@ VENV  := .venv
 PY    := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 CODE  := timeline adapters sidecars tests benchmarks docs
+AGMI  := .agmi_cache
 
 # A host (Codex, Claude Code, King, Kimi Code) that runs make leaves its variables to us; so may the owner's own
 # TIMELINE_* settings. The demo and the tests must see neither.
 SCRUB := $(shell env | sed -nE 's/^((CODEX|CLAUDE|BLUN|KING|KIMI|AGENTSPINE|TIMELINE)[A-Za-z0-9_]*)=.*/-u \1/p')
 
-.PHONY: demo test check bench fix clean
+.PHONY: demo test check bench agmi fix clean
 
 demo: $(STAMP)
 	@env $(SCRUB) $(VENV)/bin/timeline demo
@@ -33,6 +35,16 @@ check: $(STAMP)
 bench: $(STAMP)
 	@$(PY) -m benchmarks
 
+agmi: $(STAMP) $(AGMI)/.installed
+	@env $(SCRUB) PYTHONPATH=$(AGMI) $(PY) -m tests.agmi
+
+# Beside the environment and not in it: nothing of ours may come to depend on the suite. Its bytes are pinned.
+$(AGMI)/.installed: tests/agmi/requirements.txt
+	@rm -rf $(AGMI)
+	@$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --only-binary :all: \
+	    --target $(AGMI) --requirement $<
+	@touch $@
+
 fix: $(STAMP)
 	@$(VENV)/bin/ruff check --quiet --fix-only $(CODE)
 	@$(VENV)/bin/ruff format --quiet $(CODE)
@@ -40,7 +52,7 @@ fix: $(STAMP)
 	@$(PY) docs/generate_errors.py
 
 clean:
-	@rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	@rm -rf $(VENV) $(AGMI) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	@find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Made again when pyproject.toml changes. A candidate is tried by running it: a pyenv shim exists but may not run.

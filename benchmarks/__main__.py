@@ -4,7 +4,7 @@ import json
 import sys
 from dataclasses import asdict
 
-from benchmarks import adapters, follow, index, recheck, search, startup
+from benchmarks import adapters, commit, follow, index, log, recheck, search, startup
 from benchmarks.measure import Figure
 
 _ALL = {
@@ -14,6 +14,8 @@ _ALL = {
     "adapters": adapters.figures,
     "index": index.figures,
     "follow": follow.figures,
+    "commit": commit.figures,
+    "log": log.figures,
 }
 _OPTIONS = {"--quick", "--json"}
 

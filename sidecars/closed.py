@@ -139,7 +139,13 @@ _BODIES: Final[dict[str, dict[str, Fits]]] = {
         "owner_presence": _word("terminal", "any"),
         "simulated_host": lambda value: type(value) is bool,
     },
-    "key-epoch": {"kind": _word("key-epoch"), "epoch": _COUNT, "log_key": _vkey, "owner_key": _vkey},
+    "key-epoch": {
+        "kind": _word("key-epoch"),
+        "epoch": _COUNT,
+        "log_key": _vkey,
+        "owner_key": _vkey,
+        "reason": _word("first", "rotation", "lost", "compromised"),
+    },
     "sidecar": {
         "kind": _word("sidecar"),
         "digest": _DIGEST,
@@ -199,6 +205,8 @@ def read_leaf(payload: bytes, kind: str) -> Object:
     _check(body, _BODIES[kind], {}, f"leaf of kind {kind}")
     if not 0 <= leaf["index"] - leaf["batch_start"] < leaf["batch_size"]:
         raise MalformedError("a leaf's index must lie in its batch")
+    if kind == "key-epoch" and (body["epoch"] == 0) != (body["reason"] == "first"):
+        raise MalformedError("epoch 0, and no other, must have the reason first")
     return leaf
 
 

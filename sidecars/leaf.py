@@ -13,9 +13,11 @@ from typing import Annotated, Final, Literal, TypeAlias
 
 import msgspec
 
+from sidecars.cosignature import WitnessVerifier
 from sidecars.envelope import parse_envelope, seal, verify_envelope
 from sidecars.errors import MalformedError, PayloadTypeError, UnknownKeyError
 from sidecars.keys import Signer, Verifier
+from sidecars.lineage import Fork, Restoration, check_fork
 from sidecars.merkle import leaf_hash as merkle_leaf_hash
 from sidecars.wire import (
     Count,
@@ -26,6 +28,7 @@ from sidecars.wire import (
     SourceRef,
     TimeMs,
     TypeName,
+    Vkey,
     format_struct,
     parse_struct,
 )
@@ -43,6 +46,15 @@ BATCH_SIZE_MAX: Final = 256
 EVICTS_MAX: Final = 4096
 """One sidecar for each event that a source may keep."""
 
+ANCHORS_MAX: Final = 16
+"""As many signatures as every C2SP note reader must take."""
+
+FRESHNESS_SECONDS_MIN: Final = 60
+FRESHNESS_SECONDS_MAX: Final = 30 * 24 * 3600
+DEADLINE_MS_MIN: Final = 100
+DEADLINE_MS_MAX: Final = 30_000
+UNWITNESSED_MAX: Final = 1_000_000
+
 _TYPE_PREFIX: Final = "application/vnd.timeline.leaf."
 _TYPE_SUFFIX: Final = ".v1+json"
 
@@ -59,6 +71,10 @@ class Kind(StrEnum):
 
     POLICY = "policy"
     FORMAT_POLICY = "format-policy"
+    ANCHOR_POLICY = "anchor-policy"
+    ANCHOR_RECOVERY = "anchor-recovery"
+    RESTORATION = "restoration"
+    FORK = "fork"
     KEY_EPOCH = "key-epoch"
     ENROLLMENT = "enrollment"
     EXTENSION = "extension"
@@ -73,6 +89,10 @@ class Kind(StrEnum):
 SIGNED_BY: Final = {
     Kind.POLICY: Role.OWNER,
     Kind.FORMAT_POLICY: Role.OWNER,
+    Kind.ANCHOR_POLICY: Role.OWNER,
+    Kind.ANCHOR_RECOVERY: Role.OWNER,
+    Kind.RESTORATION: Role.OWNER,
+    Kind.FORK: Role.OWNER,
     Kind.KEY_EPOCH: Role.OWNER,
     Kind.ENROLLMENT: Role.OWNER,
     Kind.REVOCATION: Role.OWNER,
@@ -85,14 +105,21 @@ SIGNED_BY: Final = {
 
 # -- bodies ----------------------------------------------------------------------------------------------------
 
-Vkey = Annotated[str, msgspec.Meta(max_length=256)]
-"""A C2SP vkey; parsed in ``_check_leaf``."""
-
 ScopeId = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9:_.@/-]{0,127}\Z")]
 TranscriptPath = Annotated[str, msgspec.Meta(pattern=r"^/[^\x00-\x1f\x7f]*\Z", max_length=4096)]
 ProjectRoot = Annotated[str, msgspec.Meta(pattern=r"^/[^\x00-\x1f\x7f]*\Z", max_length=4096)]
 Decimal = Annotated[str, msgspec.Meta(pattern=r"^(0|-?[1-9][0-9]{0,19})\Z")]
 """A 64-bit number of the file system, as text because RFC 8785 stops at 2^53 - 1."""
+
+
+EpochReason = Literal["first", "rotation", "lost", "compromised"]
+"""Why a log key came into force; what became of the key before it."""
+
+AnchorName = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9][a-z0-9-]{0,31}\Z")]
+"""The owner's name for an external anchor; also a file name."""
+
+AnchorAddress = Annotated[str, msgspec.Meta(pattern=r"^[\x21-\x7e]{1,512}\Z")]
+"""Where an external anchor is asked: a URL, a DSN without a password, or a path."""
 
 
 class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="policy", tag_field="kind"):
@@ -112,12 +139,53 @@ class FormatPolicy(
     accepted: bool
 
 
+class AnchorEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One external anchor: what it is, where it is asked, and the key that is pinned for a witness (a vkey)."""
+
+    name: AnchorName
+    type: Literal["file", "postgres", "witness"]
+    address: AnchorAddress
+    key: Vkey | None
+
+
+class AnchorPolicy(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="anchor-policy", tag_field="kind"
+):
+    """Which external anchors must confirm the log from here on; it replaces the one before, and may name none.
+
+    ``quorum`` of them must have confirmed within ``freshness_seconds``; each is given ``deadline_ms`` to answer, and at
+    most ``unwitnessed_max`` leaves may follow what a quorum has confirmed.
+    """
+
+    anchors: Annotated[tuple[AnchorEntry, ...], msgspec.Meta(max_length=ANCHORS_MAX)]
+    quorum: Annotated[int, msgspec.Meta(ge=0, le=ANCHORS_MAX)]
+    freshness_seconds: Annotated[int, msgspec.Meta(ge=FRESHNESS_SECONDS_MIN, le=FRESHNESS_SECONDS_MAX)]
+    deadline_ms: Annotated[int, msgspec.Meta(ge=DEADLINE_MS_MIN, le=DEADLINE_MS_MAX)]
+    unwitnessed_max: Annotated[int, msgspec.Meta(ge=1, le=UNWITNESSED_MAX)]
+
+
+class AnchorRecovery(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="anchor-recovery", tag_field="kind"
+):
+    """The local anchor or the pin was lost, and the owner let the state go on as the newest one.
+
+    ``basis`` is what showed that it is: the external anchors, a checkpoint that a person carried, or nothing.
+    """
+
+    lost: Literal["anchor", "pin"]
+    basis: Literal["external", "carried", "unverified"]
+
+
 class KeyEpoch(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="key-epoch", tag_field="kind"):
-    """From here on ``log_key`` signs sidecars and heads; both keys are vkeys. Epochs count from 0 without gaps."""
+    """From here on ``log_key`` signs sidecars and heads; both keys are vkeys. Epochs count from 0 without gaps.
+
+    ``reason`` says why the key before it no longer does.
+    """
 
     epoch: Count
     log_key: Vkey
     owner_key: Vkey
+    reason: EpochReason
 
 
 class EnrollmentBinding(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -227,6 +295,10 @@ class Revocation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="r
 Body: TypeAlias = (
     Policy
     | FormatPolicy
+    | AnchorPolicy
+    | AnchorRecovery
+    | Restoration
+    | Fork
     | KeyEpoch
     | Enrollment
     | Extension
@@ -239,6 +311,10 @@ Body: TypeAlias = (
 _KINDS: Final[dict[type, Kind]] = {
     Policy: Kind.POLICY,
     FormatPolicy: Kind.FORMAT_POLICY,
+    AnchorPolicy: Kind.ANCHOR_POLICY,
+    AnchorRecovery: Kind.ANCHOR_RECOVERY,
+    Restoration: Kind.RESTORATION,
+    Fork: Kind.FORK,
     KeyEpoch: Kind.KEY_EPOCH,
     Enrollment: Kind.ENROLLMENT,
     Extension: Kind.EXTENSION,
@@ -363,6 +439,12 @@ def _check_leaf(leaf: Leaf) -> None:
         case KeyEpoch(log_key=log_key, owner_key=owner_key):
             Verifier.parse(log_key)
             Verifier.parse(owner_key)
+            if (leaf.body.epoch == 0) != (leaf.body.reason == "first"):
+                raise MalformedError("epoch 0, and no other, must have the reason first")
+        case AnchorPolicy():
+            _check_anchors(leaf.body)
+        case Fork():
+            check_fork(leaf.body, leaf.origin)
         case Enrollment():
             _check_enrollment(leaf.body)
         case SidecarEntry(evicts=evicts):
@@ -370,6 +452,19 @@ def _check_leaf(leaf: Leaf) -> None:
                 raise MalformedError("evicted digests must be sorted and unique")
         case _:
             pass
+
+
+def _check_anchors(body: AnchorPolicy) -> None:
+    names = [entry.name for entry in body.anchors]
+    if names != sorted(set(names)):
+        raise MalformedError("external anchors must be sorted by name, each name once")
+    if not min(1, len(names)) <= body.quorum <= len(names):
+        raise MalformedError("a quorum must be at least one anchor, if there are any, and at most all")
+    for entry in body.anchors:
+        if (entry.key is not None) != (entry.type == "witness"):
+            raise MalformedError("a witness must have a key, and nothing else has one")
+        if entry.key is not None:
+            WitnessVerifier.parse(entry.key)
 
 
 def _check_enrollment(body: Enrollment) -> None:

@@ -6,7 +6,7 @@ Verification follows RFC 9162, sections 2.1.3.2 and 2.1.4.2.
 """
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
 from sidecars.errors import BadProofError
@@ -127,20 +127,43 @@ def consistency_proof(leaves: Sequence[bytes], old_size: int) -> tuple[bytes, ..
     if not 0 <= old_size <= len(leaves):
         message = "there is no such tree"
         raise IndexError(message)
-    if old_size in (0, len(leaves)):
+    return _consistency(old_size, len(leaves), lambda low, high: _subtree_root(leaves, low, high))
+
+
+def extension_proof(old: Frontier, added: Sequence[bytes]) -> tuple[bytes, ...]:
+    """``consistency_proof`` from ``old.size``, once these leaf hashes were appended; needs no older leaf.
+
+    Every node of such a proof is a peak of the old tree or lies over new leaves only.
+    """
+    peaks: dict[tuple[int, int], bytes] = {}
+    low = 0
+    for peak, bit in zip(old.peaks, _bits(old.size), strict=True):
+        peaks[low, low + bit] = peak
+        low += bit
+
+    def subtree(low: int, high: int) -> bytes:
+        known = peaks.get((low, high))
+        return known if known is not None else _subtree_root(added, low - old.size, high - old.size)
+
+    return _consistency(old.size, old.size + len(added), subtree)
+
+
+def _consistency(old_size: int, size: int, subtree: Callable[[int, int], bytes]) -> tuple[bytes, ...]:
+    """The nodes of a consistency proof (RFC 6962, section 2.1.2); ``subtree`` gives the root over leaves low to high."""
+    if old_size in (0, size):
         return ()
-    low, high = 0, len(leaves)
+    low, high = 0, size
     proof = []
     while old_size != high:
         middle = low + _split(high - low)
         if old_size <= middle:
-            proof.append(_subtree_root(leaves, middle, high))
+            proof.append(subtree(middle, high))
             high = middle
         else:
-            proof.append(_subtree_root(leaves, low, middle))
+            proof.append(subtree(low, middle))
             low = middle
     if low > 0:  # otherwise the subtree is the whole old tree, whose root the verifier has
-        proof.append(_subtree_root(leaves, low, high))
+        proof.append(subtree(low, high))
     return tuple(reversed(proof))
 
 
@@ -200,6 +223,11 @@ def _check_hashes(hashes: Sequence[bytes]) -> None:
         raise BadProofError(f"a proof must have at most {PROOF_HASHES_MAX} hashes")
     if any(len(value) != HASH_BYTES for value in hashes):
         raise BadProofError("a hash must be 32 bytes")
+
+
+def _bits(size: int) -> list[int]:
+    """The powers of two that add up to ``size``, large to small."""
+    return [1 << place for place in reversed(range(size.bit_length())) if size >> place & 1]
 
 
 def _split(size: int) -> int:

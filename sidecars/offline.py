@@ -47,6 +47,7 @@ def proof_answer(proven: Proven, form: str) -> dict[str, Any]:
         "leaf": proven.leaf_index,
         "recordedAtMs": proven.at,
         "epoch": proven.epoch,
+        "logKeyCompromised": proven.compromised,
         "origin": checkpoint.origin,
         "size": checkpoint.size,
         "root": str(checkpoint.root),

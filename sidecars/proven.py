@@ -43,7 +43,8 @@ class Proven:
 
     ``event`` is the event's JSON object and ``event_sha256`` the hex SHA-256 of its line; ``place`` is its number
     among the ``count`` events of its sidecar. ``at`` is when its leaf says that it was recorded (UTC milliseconds,
-    the log's own word). ``epoch`` is the key epoch of that leaf. ``log_keys`` are all that signed something.
+    the log's own word). ``epoch`` is the key epoch of that leaf, and ``compromised`` says that the proof itself shows
+    the owner's word that its log key was stolen. ``log_keys`` are all that signed something.
     """
 
     event: Object
@@ -57,6 +58,7 @@ class Proven:
     leaf_index: int
     at: int
     epoch: int
+    compromised: bool
     simulated_host: bool
     checkpoint: Checkpoint
     owner_key: KeyRef
@@ -99,6 +101,7 @@ def verify_bundle(
     opened = [_open_leaf(leaf, checkpoint, ring) for leaf in bundle.leaves]
     policy, epochs, entry = _sort_leaves(opened)
     epoch = _check_epochs(epochs, entry, signers)
+    _check_handover(epochs, signers, checkpoint.size)
     event = _verify_event(bundle, entry.leaf["body"])
     body = entry.leaf["body"]
     return Proven(
@@ -113,6 +116,7 @@ def verify_bundle(
         leaf_index=entry.index,
         at=entry.leaf["at"],
         epoch=epoch,
+        compromised=_is_compromised(epochs, epoch),
         simulated_host=policy.leaf["body"]["simulated_host"],
         checkpoint=checkpoint,
         owner_key=policy.key.ref,
@@ -258,6 +262,24 @@ def _check_epochs(epochs: Sequence[_Opened], entry: _Opened, signers: Sequence[V
     return int(current.leaf["body"]["epoch"])
 
 
+def _check_handover(epochs: Sequence[_Opened], signers: Sequence[Verifier], size: int) -> None:
+    """The first checkpoint after a rotation is signed by the key before it as well."""
+    last = epochs[-1].leaf["body"]
+    if last["reason"] != "rotation" or epochs[-1].index + 1 != size:
+        return
+    before = {epoch.leaf["body"]["epoch"]: epoch.leaf["body"]["log_key"] for epoch in epochs[:-1]}
+    if before.get(last["epoch"] - 1) not in {str(key) for key in signers}:
+        raise UnknownKeyError("the first checkpoint after a rotation must be signed by the key before it too")
+
+
+def _is_compromised(epochs: Sequence[_Opened], epoch: int) -> bool:
+    """Whether the epoch that follows ``epoch`` is shown and says that the key of ``epoch`` was stolen."""
+    return any(
+        shown.leaf["body"]["epoch"] == epoch + 1 and shown.leaf["body"]["reason"] == "compromised"
+        for shown in epochs
+    )
+
+
 def _verify_event(bundle: Bundle, body: Object) -> Object:
     """The event, once its line was found at its place under the root that the sidecar's leaf states."""
     root = Digest(from_base64url(body["root"], "root"))
@@ -289,6 +311,12 @@ def not_proved(proven: Proven) -> tuple[str, ...]:
     else:
         other = "that no other log exists under this key: no witness was asked for"
     said = [*_NOT_PROVED[:1], other, *_NOT_PROVED[1:]]
+    if proven.compromised:
+        said.insert(
+            0,
+            "that the log wrote the event: the owner has declared the log key of its epoch stolen, and whoever had it "
+            "could have written the event",
+        )
     if proven.simulated_host:
         said.insert(0, "that any of this happened: the log's first leaf says that its host was simulated")
     return tuple(said)

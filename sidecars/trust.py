@@ -8,6 +8,7 @@ What it cannot see, and does not claim: a complete restore of state, head and an
 frozen. Both need someone outside who remembers (a witness).
 """
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from enum import Enum, auto
 
@@ -27,17 +28,30 @@ from sidecars.errors import (
     UnknownKeyError,
 )
 from sidecars.keys import Verifier
-from sidecars.leaf import KeyEpoch, Leaf, Policy, leaf_hash, open_leaf
+from sidecars.leaf import EpochReason, KeyEpoch, Leaf, Policy, leaf_hash, open_leaf
+from sidecars.lineage import FORK_INDEX, Fork
 from sidecars.merkle import Frontier
 
 
+class Epoch(msgspec.Struct, frozen=True):
+    """One key epoch: ``log_key`` is in force from the leaf after ``leaf`` to the leaf that begins the next epoch.
+
+    ``at`` is the time of ``leaf`` (UTC milliseconds), the log's own word.
+    """
+
+    number: int
+    leaf: int
+    at: int
+    reason: EpochReason
+    log_key: Verifier
+
+
 class Belief(msgspec.Struct, frozen=True):
-    """What the leaves up to one size establish: the tree, the rules in force and the log key in force."""
+    """What the leaves up to one size establish: the tree, the rules in force and every log key with its place."""
 
     frontier: Frontier = msgspec.field(default_factory=Frontier)
     policy: Policy | None = None
-    epoch: int | None = None
-    log_key: Verifier | None = None
+    epochs: tuple[Epoch, ...] = ()
 
     @property
     def size(self) -> int:
@@ -48,6 +62,24 @@ class Belief(msgspec.Struct, frozen=True):
     def root(self) -> Digest:
         """Root of the tree over them."""
         return Digest(self.frontier.root())
+
+    @property
+    def log_key(self) -> Verifier | None:
+        """The log key in force, ``None`` before the first epoch."""
+        return self.epochs[-1].log_key if self.epochs else None
+
+    @property
+    def head_keys(self) -> tuple[Verifier, ...]:
+        """The keys that must all sign a head of this size; right after a rotation the key before it is one of them."""
+        last = self.epochs[-2:]
+        if len(last) > 1 and last[-1].reason == "rotation" and last[-1].leaf + 1 == self.size:
+            return tuple(epoch.log_key for epoch in last)
+        return tuple(epoch.log_key for epoch in last[-1:])
+
+    def key_at(self, index: int) -> Verifier | None:
+        """The log key in force at a leaf, ``None`` before the first epoch: no newer key speaks for an older leaf."""
+        before = bisect_left(self.epochs, index, key=lambda epoch: epoch.leaf)
+        return self.epochs[before - 1].log_key if before else None
 
 
 class Consistent(msgspec.Struct, frozen=True):
@@ -182,7 +214,7 @@ class TrustedLog:
         leaf = open_leaf(envelope, self._owner, self._belief.log_key)
         self._check_link(leaf)
         self._check_lag(leaf)
-        belief = self._follow(leaf, self._belief.frontier.append(leaf_hash(salt, envelope)))
+        belief = extend_belief(self._belief, leaf, leaf_hash(salt, envelope), self._owner)
         # All checks are done: from here on nothing raises.
         self._belief = belief
         self._batch = (leaf.batch_start, leaf.batch_size)
@@ -197,13 +229,15 @@ class TrustedLog:
             StateBehindError: fewer leaves than the head signs.
             BrokenLinkError: the last batch is not complete, or head or anchor stand inside one.
             DigestMismatchError: the leaves do not lead to the head's root.
-            UnknownKeyError: head or anchor are not signed by the key in force at their size.
+            UnknownKeyError: head or anchor are not signed by the keys that their size needs, or the log key in force
+                is not a pinned one.
             EquivocationError: the anchor signs another history than the head.
             LagError: more than one batch apart.
         """
         self._expect(_Stage.LEAVES)
         anchor, head = self._anchor_now(), self._head_now()
         self._refuse_unfinished(head)
+        self._refuse_unpinned()
         if self._end_at(head, "head").root != head.checkpoint.root:
             raise DigestMismatchError(
                 f"the leaves must lead to the head's root at size {head.checkpoint.size}"
@@ -271,28 +305,14 @@ class TrustedLog:
                 raise BrokenLinkError(f"the head's size {size} must be the end of a batch")
             raise LagError(f"leaf {leaf.index}: at most one batch may follow the head's size {size}")
 
-    def _follow(self, leaf: Leaf, frontier: Frontier) -> Belief:
-        """What is believed with this leaf; rules and keys change only here."""
-        belief = self._belief
-        policy, epoch, log_key = belief.policy, belief.epoch, belief.log_key
-        match leaf.body:
-            case Policy() as body:
-                if policy is not None and policy.simulated_host != body.simulated_host:
-                    raise BrokenLinkError(
-                        f"leaf {leaf.index}: only the first leaf says whether a host is simulated"
-                    )
-                policy = body
-            case KeyEpoch() as body:
-                if body.epoch != (0 if epoch is None else epoch + 1):
-                    raise BrokenLinkError(f"leaf {leaf.index}: key epochs must count from 0 without gaps")
-                if body.owner_key != str(self._owner):
-                    raise UnknownKeyError(f"leaf {leaf.index}: a key epoch must name the pinned owner key")
-                epoch, log_key = body.epoch, Verifier.parse(body.log_key)
-            case _:
-                pass
-        if policy is None:
-            raise BrokenLinkError("leaf 0: the first leaf must be a policy")
-        return Belief(frontier, policy, epoch, log_key)
+    def _refuse_unpinned(self) -> None:
+        """Prevent an older trust folder from passing under a newer state: its key is in force no more."""
+        key = self._belief.log_key
+        if key is not None and key not in self._log_keys:
+            raise UnknownKeyError(
+                f"the log key in force after leaf {self._belief.epochs[-1].leaf} must be a pinned one",
+                hint="state and trust are of different key epochs: restore the newest of both",
+            )
 
     def _refuse_unfinished(self, head: SignedCheckpoint) -> None:
         if self.size < head.checkpoint.size:
@@ -307,9 +327,19 @@ class TrustedLog:
         if end is None:
             raise BrokenLinkError(f"the {what}'s size {size} must be the end of a batch")
         # Before the first epoch no leaf names a key; the pinned one signs the empty tree.
-        if size > 0 and (end.log_key is None or end.log_key.ref not in signed.keys):
-            raise UnknownKeyError(f"the {what} must be signed by the log key in force at size {size}")
+        if size > 0:
+            self._check_signers(signed, end.head_keys, f"the {what} of size {size}")
         return end
+
+    def _check_signers(self, signed: SignedCheckpoint, keys: Sequence[Verifier], what: str) -> None:
+        """Verified again, with the keys that the leaves name: a retired one is not pinned, but has to have signed."""
+        rule = f"{what} must be signed by the log key in force, right after a rotation also by the one before"
+        try:
+            found = open_checkpoint(signed.note, self._origin, keys).keys
+        except UnknownKeyError as error:
+            raise UnknownKeyError(rule) from error
+        if not keys or any(key.ref not in found for key in keys):
+            raise UnknownKeyError(rule)
 
     def _compare_sizes(self, head: SignedCheckpoint, anchor: SignedCheckpoint) -> Finding:
         head_size, anchor_size = head.checkpoint.size, anchor.checkpoint.size
@@ -323,6 +353,59 @@ class TrustedLog:
         raise LagError(
             f"state {self.size}, head {head_size} and anchor {anchor_size} are more than one batch apart"
         )
+
+
+def extend_belief(belief: Belief, leaf: Leaf, hashed: bytes, owner: Verifier) -> Belief:
+    """What is believed with one more leaf, whose signature and place were checked; rules and keys change only here.
+
+    ``hashed`` is the leaf's hash in the tree.
+
+    Raises:
+        BrokenLinkError: against the rules for policies and epochs.
+        UnknownKeyError: a key epoch or a fork names another owner key than ``owner``.
+    """
+    policy, epochs = belief.policy, belief.epochs
+    match leaf.body:
+        case Policy() as body:
+            if policy is not None and policy.simulated_host != body.simulated_host:
+                raise BrokenLinkError(
+                    f"leaf {leaf.index}: only the first leaf says whether a host is simulated"
+                )
+            policy = body
+        case KeyEpoch() as body:
+            epochs = (*epochs, _check_epoch(epochs, leaf, body, owner))
+        case Fork() as body:
+            _check_declaration(leaf, body, owner)
+        case _:
+            pass
+    if policy is None:
+        raise BrokenLinkError("leaf 0: the first leaf must be a policy")
+    return Belief(belief.frontier.append(hashed), policy, epochs)
+
+
+def _check_epoch(epochs: Sequence[Epoch], leaf: Leaf, body: KeyEpoch, owner: Verifier) -> Epoch:
+    log_key = Verifier.parse(body.log_key)
+    if body.epoch != len(epochs):
+        raise BrokenLinkError(f"leaf {leaf.index}: key epochs must count from 0 without gaps")
+    if body.owner_key != str(owner):
+        raise UnknownKeyError(f"leaf {leaf.index}: a key epoch must name the pinned owner key")
+    if log_key.name != leaf.origin:
+        raise BrokenLinkError(f"leaf {leaf.index}: a log key must bear the log's origin as its name")
+    if log_key.ref in {epoch.log_key.ref for epoch in epochs}:
+        # A revoked key that came back would speak again, and signatures of two epochs could not be told apart.
+        raise BrokenLinkError(f"leaf {leaf.index}: a log key must not come into force twice")
+    if epochs and leaf.batch_size != 1:
+        # The head of exactly this leaf is the one that both keys sign.
+        raise BrokenLinkError(f"leaf {leaf.index}: a key change must be a batch of its own")
+    return Epoch(body.epoch, leaf.index, leaf.at, body.reason, log_key)
+
+
+def _check_declaration(leaf: Leaf, body: Fork, owner: Verifier) -> None:
+    """Prevent a log from changing its descent later, and one owner's fork from being taken over by another."""
+    if leaf.index != FORK_INDEX:
+        raise BrokenLinkError(f"leaf {leaf.index}: a fork must be declared by leaf {FORK_INDEX}")
+    if body.owner_key != str(owner):
+        raise UnknownKeyError(f"leaf {leaf.index}: a fork must name the pinned owner key")
 
 
 def _present(signed: SignedCheckpoint | None) -> SignedCheckpoint:

@@ -44,6 +44,9 @@ SourceRef = Annotated[str, msgspec.Meta(pattern=r"^source:[0-9a-f]{32}\Z")]
 EnrollmentRef = Annotated[str, msgspec.Meta(pattern=r"^timeline-enrollment:[0-9a-f]{32}\Z")]
 """An opaque reference to one enrollment."""
 
+Vkey = Annotated[str, msgspec.Meta(max_length=256)]
+"""A C2SP vkey; the length is checked here, the form where the leaf is."""
+
 
 def format_struct(value: msgspec.Struct, decoder: "msgspec.json.Decoder[T]", what: str) -> bytes:
     """The RFC 8785 bytes of ``value``, checked by reading them back.

@@ -87,6 +87,7 @@ def test_wheel_adds_one_name_to_site_packages(built: Path) -> None:
     assert tops == {"timeline", f"transcript_timeline-{timeline.__version__}.dist-info"}
     assert "timeline/_bundled/adapters/record.py" in names
     assert "timeline/_bundled/sidecars/envelope.py" in names
+    assert "timeline/anchors/postgres.sql" in names
     assert not [name for name in names if "__pycache__" in name or name.startswith("timeline/_bundled/tests")]
 
 

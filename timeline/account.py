@@ -7,9 +7,10 @@ lost one.
 from sidecars.sidecar import Sidecar
 from timeline.errors import IndexUnverifiedError
 from timeline.projection import SourceRows, event_row, read_source, source_rows, vocabulary_is_current
-from timeline.state import State, VerifiedSidecar
+from timeline.state import State
 from timeline.store import EventRow
 from timeline.understanding import Judgement, judge
+from timeline.verified import VerifiedSidecar
 from timeline.view import EnrolledSource
 
 

@@ -11,6 +11,7 @@ import msgspec
 
 from sidecars.event import Event
 from sidecars.leaf import Enrollment
+from sidecars.lineage import Fork
 from timeline.clock import format_utc
 from timeline.guard.receipt import Receipt
 from timeline.search import Answer, Card, Status
@@ -51,6 +52,7 @@ def search_answer(answer: Answer, view: LogView, *, at_ms: int | None, query: Qu
         "more": answer.more,
         "readDifferently": answer.reread,
         "hint": answer.hint,
+        "anchors": answer.anchored,
         **_common(view),
     }
     if answer.source is not None:
@@ -201,6 +203,7 @@ def source_answer(status: SourceStatus) -> Json:
         **_judgement(status.judgement),
         "confirmedAt": format_utc(enrollment.confirmed_at),
         "expiresAt": format_utc(enrollment.expires_at),
+        **({} if status.fork is None else {"forkOf": fork_answer(status.fork)}),
     }
 
 
@@ -238,10 +241,12 @@ def report_answer(report: "Report") -> Json:
         "schema": "timeline-verify/v1",
         "verdict": report.verdict,
         "level": report.level,
+        "carriedSize": report.carried_size,
         "origin": report.origin,
         "size": report.size,
         "root": report.root,
         "simulatedHost": report.simulated_host,
+        "forkOf": None if report.fork is None else fork_answer(report.fork),
         "checks": [
             {"name": c.name, "ok": c.ok, "detail": c.detail, "reason": c.reason, "hint": c.hint}
             for c in report.checks
@@ -249,6 +254,11 @@ def report_answer(report: "Report") -> Json:
         "notChecked": report.not_checked,
         "authority": AUTHORITY,
     }
+
+
+def fork_answer(fork: Fork) -> Json:
+    """From which log a declared fork goes on."""
+    return {"origin": fork.origin, "size": fork.size, "root": fork.root, "ownerKey": fork.old_owner_key}
 
 
 def encode(value: Json) -> bytes:

@@ -135,6 +135,16 @@ class KeyMismatchError(StateError):
     default_hint = "restore the key file of this state from a backup; a key is never replaced silently"
 
 
+class LogKeyPresentError(UsageError):
+    """The log key is said to be lost, and its private key is here."""
+
+    reason = "log-key-present"
+    default_hint = (
+        "`timeline key rotate` replaces a key that is here; `timeline key revoke` one that "
+        "somebody else may have"
+    )
+
+
 class LogRefusedError(StateError):
     """The log, its head and the local anchor do not agree (detection matrix)."""
 
@@ -390,6 +400,47 @@ class ProofFileError(TimelineError):
     default_hint = (
         "to verify, name a file that you may read; to write, one that does not exist in a folder that does"
     )
+
+
+class BackupFileError(TimelineError):
+    """The file of a backup cannot be read or written, or there is one already."""
+
+    reason = "backup-file-unusable"
+    default_hint = "write a backup to a new name, and restore from a file that `timeline backup` has written"
+
+
+class BackupInvalidError(TimelineError):
+    """The file is not a whole and unchanged backup."""
+
+    reason = "backup-invalid"
+    default_hint = "use another copy of this backup, or another backup; nothing was put in place"
+
+
+class BackupOlderError(StateError):
+    """A newer state of this log is known, or another history: the backup is not the latest and cannot become it."""
+
+    reason = "backup-is-older"
+    default_hint = (
+        "restore a newer backup; where there is none, `timeline restore FILE --as-fork` begins a declared fork with a "
+        "new origin"
+    )
+
+
+class BackupUnverifiedError(StateError):
+    """Nothing shows whether the backup is the newest state of its log."""
+
+    reason = "backup-unverified"
+    default_hint = (
+        "give the carried anchor of this size with --against FILE, or make an external anchor reachable; where you "
+        "know that nothing was committed after this backup, declare it with --unverified, which becomes a leaf"
+    )
+
+
+class BackupKeysError(KeyMismatchError):
+    """The backup was made without private keys, and they are not in their place either."""
+
+    reason = "backup-keys-missing"
+    default_hint = "give the folder that holds owner.key, log.key and fingerprint.key with --keys FOLDER"
 
 
 class TimestampUnavailableError(TimelineError):

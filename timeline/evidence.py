@@ -18,8 +18,9 @@ from timeline.errors import TranscriptChangedError, TranscriptRewrittenError
 from timeline.events import derive_again
 from timeline.files import read_private_range
 from timeline.source import OpenSource
-from timeline.state import State, VerifiedSidecar
+from timeline.state import State
 from timeline.store import EventRow
+from timeline.verified import VerifiedSidecar
 from timeline.view import EnrolledSource
 
 _HASH_BYTES = 32

@@ -12,6 +12,7 @@ import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 import msgspec
 
@@ -48,16 +49,19 @@ def is_there(path: Path) -> bool:
 
 
 def make_directory(path: Path) -> DirectoryIdentity:
-    """Create a private folder, or check the one that is there.
+    """Create a private folder, or check the one that is there; what was created survives a crash.
 
     Raises:
         UnsafeFileError: something else stands there.
         StateUnwritableError: it cannot be created.
     """
     try:
-        path.parent.mkdir(mode=_DIRECTORY_MODE, parents=True, exist_ok=True)
-        with suppress(FileExistsError):
-            os.mkdir(path, _DIRECTORY_MODE)
+        missing = [above for above in path.parents if not is_there(above)]
+        for folder in (*reversed(missing), path):
+            with suppress(FileExistsError):
+                os.mkdir(folder, _DIRECTORY_MODE)
+                # Its name lies in the folder above: syncing what is put into it does not make that durable.
+                sync_directory(folder.parent)
     except OSError as error:
         raise _unwritable(path, error) from error
     return check_directory(path)
@@ -103,13 +107,13 @@ def hold_directory(path: Path) -> Iterator[None]:
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
-        os.close(descriptor)
+        _close_unwritten(descriptor)
         message = f"{path}: held by another process"
         raise StateBusyError(message) from error
     try:
         yield
     finally:
-        os.close(descriptor)
+        _close_unwritten(descriptor)
 
 
 def read_private(path: Path, *, size_max: int) -> bytes:
@@ -144,7 +148,7 @@ def _read_named(path: Path, size_max: int) -> bytes | None:
         message = f"{path}: cannot be read ({_name(error)})"
         raise UnsafeFileError(message) from error
     finally:
-        os.close(descriptor)
+        _close_unwritten(descriptor)
     if after.st_nlink == 0:
         return None
     if len(content) != before.st_size or _moment(before) != _moment(after):
@@ -167,7 +171,7 @@ def read_private_range(path: Path, start: int, length: int) -> bytes:
         message = f"{path}: cannot be read ({_name(error)})"
         raise UnsafeFileError(message) from error
     finally:
-        os.close(descriptor)
+        _close_unwritten(descriptor)
 
 
 def check_private(path: Path, found: os.stat_result) -> None:
@@ -218,6 +222,91 @@ def write_atomic(path: Path, content: bytes) -> None:
         raise _unwritable(path, error) from error
 
 
+@contextmanager
+def create_private(path: Path) -> Iterator[BinaryIO]:
+    """Write a private file that must not be there yet, in pieces; it is gone when the block fails.
+
+    Not durable by itself: of many files, the caller says which has to be (``make_durable``).
+
+    Raises:
+        StateUnwritableError: it is there already, or cannot be written.
+    """
+    try:
+        descriptor = os.open(
+            path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, _FILE_MODE
+        )
+    except OSError as error:
+        raise _unwritable(path, error) from error
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            yield file
+    except OSError as error:
+        with suppress(OSError):
+            os.unlink(path)
+        raise _unwritable(path, error) from error
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(path)
+        raise
+
+
+def make_durable(file: BinaryIO) -> None:
+    """Let what was written to a file survive a crash; its name is the folder's (``sync_directory``).
+
+    Raises:
+        OSError: the operating system refused.
+    """
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def name_new_file(temporary: Path, path: Path) -> None:
+    """Give a finished file the name that it is to have, if nothing stands there; else ``temporary`` stays.
+
+    Raises:
+        StateUnwritableError: something stands there, or it cannot be renamed.
+    """
+    try:
+        try:
+            os.link(temporary, path)
+        except OSError as error:
+            # A file system without hard links, as of a stick: looked at first, since a rename would replace.
+            if error.errno == errno.EEXIST or is_there(path):
+                raise
+            os.rename(temporary, path)
+        else:
+            os.unlink(temporary)
+        sync_directory(path.parent)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
+@contextmanager
+def open_regular(path: Path) -> Iterator[BinaryIO]:
+    """A regular file to read, whoever owns it: what it holds is not believed for where it lies.
+
+    Raises:
+        UnsafeFileError: it cannot be opened or read, or is no regular file.
+    """
+    try:
+        # O_NONBLOCK: a pipe must not hold us up before it is refused.
+        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except (OSError, ValueError) as error:  # a NUL in a path is a ValueError
+        message = f"{path}: cannot be opened ({_name(error) if isinstance(error, OSError) else 'not a path'})"
+        raise UnsafeFileError(message) from error
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            message = f"{path}: must be a regular file"
+            raise UnsafeFileError(message)
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            yield file
+    except OSError as error:
+        message = f"{path}: cannot be read ({_name(error)})"
+        raise UnsafeFileError(message) from error
+    finally:
+        _close_unwritten(descriptor)
+
+
 def rename_private(old: Path, new: Path) -> None:
     """Give a file of a folder the name that it is to have; a crash leaves the old name or the new.
 
@@ -230,6 +319,41 @@ def rename_private(old: Path, new: Path) -> None:
         sync_directory(new.parent)
     except OSError as error:
         raise _unwritable(new, error) from error
+
+
+def overwrite_private(path: Path) -> None:
+    """Put zeros over the bytes of a private file where they lie, before it is removed or replaced.
+
+    What the file system, a snapshot or a backup holds elsewhere stays.
+
+    Raises:
+        UnsafeFileError: it is not private.
+        StateUnwritableError: it cannot be written; some of its bytes may be gone.
+    """
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+        try:
+            found = os.fstat(descriptor)
+            check_private(path, found)
+            _write_all(descriptor, bytes(found.st_size))
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
+def remove_private(path: Path) -> None:
+    """Remove a file durably.
+
+    Raises:
+        StateUnwritableError: it cannot be removed.
+    """
+    try:
+        os.unlink(path)
+        sync_directory(path.parent)
+    except OSError as error:
+        raise _unwritable(path, error) from error
 
 
 def sync_directory(path: Path) -> None:
@@ -269,6 +393,12 @@ def _open_to_read(path: Path) -> int:
     except OSError as error:
         message = f"{path}: cannot be opened ({_name(error)})"
         raise UnsafeFileError(message) from error
+
+
+def _close_unwritten(descriptor: int) -> None:
+    """Close what was not written through: nothing can be lost, and Linux closes it whatever it answers."""
+    with suppress(OSError):
+        os.close(descriptor)
 
 
 def _read_all(descriptor: int, limit: int) -> bytes:

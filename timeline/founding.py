@@ -5,15 +5,17 @@ what holds more than that is refused. ``timeline.remains`` decides what the stan
 """
 
 from sidecars.leaf import KeyEpoch, Policy
+from timeline.anchors.pin import write_pin
 from timeline.clock import Entropy
 from timeline.errors import StateExistsError, StateRemainsError
 from timeline.files import hold_directory, is_there, make_directory, remove_temporaries
 from timeline.keystore import begin_keystore, load_keystore, pin_keystore
 from timeline.lock import hold_writer_lock
 from timeline.paths import Locations
+from timeline.ports import Ports
 from timeline.projection import write_vocabulary
 from timeline.remains import Stage, decide_stage, find_remains
-from timeline.state import Ports, State, open_state
+from timeline.state import State, open_local
 from timeline.store import create_store
 from timeline.tlog import is_unrecorded, write_empty_log
 from timeline.view import LogView
@@ -62,6 +64,8 @@ def _prepare(locations: Locations, entropy: Entropy) -> None:
     write_empty_log(locations, keystore)
     if not is_there(locations.database):
         create_store(locations.database).close()
+    make_directory(locations.config)
+    write_pin(locations.anchor_pin, keystore.pins.origin, None)
     pin_keystore(locations)
 
 
@@ -73,7 +77,7 @@ def _record(locations: Locations, ports: Ports, rules: Policy) -> LogView:
         raise StateExistsError(message)
     for folder in (locations.state, locations.trust, locations.keys):
         remove_temporaries(folder)
-    with open_state(locations, ports, may_be_empty=True) as state:
+    with open_local(locations, ports, may_be_empty=True) as state:
         if state.view.policy is None:
             _commit_rules(state, rules)
         elif state.view.policy == rules:
@@ -87,6 +91,6 @@ def _record(locations: Locations, ports: Ports, rules: Policy) -> LogView:
 def _commit_rules(state: State, rules: Policy) -> None:
     pins = state.keystore.pins
     state.commit(
-        [rules, KeyEpoch(epoch=0, log_key=str(pins.log), owner_key=str(pins.owner))],
+        [rules, KeyEpoch(epoch=0, log_key=str(pins.log), owner_key=str(pins.owner), reason="first")],
         project=lambda store, _leaves: write_vocabulary(store),
     )

@@ -19,8 +19,9 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
 
     ``home_variable`` moves the host's home, else it is ``home_default`` below the user's; ``sessions`` is the folder
     of transcripts in it. ``transcript_field`` is ``None`` where the event does not say the path: then
-    ``path_variable`` may, and the home's ``session_index`` does. ``turn_field`` tells two prompts apart where the
-    host has one. ``header_names_session`` is false where only the path does.
+    ``path_variable`` may, and the home's ``session_index`` does. ``protocol_variable`` may say which protocol the
+    transcript must declare. ``turn_field`` tells two prompts apart where the host has one. ``header_names_session``
+    is false where only the path does.
     """
 
     name: str
@@ -34,6 +35,7 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     transcript_field: str | None = "transcript_path"
     turn_field: str | None = None
     path_variable: str | None = None
+    protocol_variable: str | None = None
     session_index: str | None = None
 
 
@@ -81,6 +83,7 @@ _KING: Final = Host(
     header_names_session=False,
     transcript_field=None,
     path_variable="AGENTSPINE_KING_TIMELINE_SOURCE",
+    protocol_variable="AGENTSPINE_KING_WIRE_PROTOCOL_VERSION",
     session_index="session_index.jsonl",
 )
 _KIMI: Final = Host(

@@ -3,9 +3,15 @@
 The log key signs sidecars and heads; the owner key signs consent and rules. The pins are the root of trust: they
 are fixed at ``init`` and never read from the state that they verify. Every private key is checked against its pin
 at each opening, so that a damaged or foreign key is a refusal and not a new identity.
+
+A change of the log key writes in this order, each file whole and durable before the next: the next private key, in a
+file of its own; pins that name both keys; the commit (``timeline.epochs``); pins that name the key which the log then
+has in force; and at last one private key is destroyed, the old one, or where nothing was committed the next one.
+``settle_keys`` goes on from wherever that was interrupted.
 """
 
 import hashlib
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -15,16 +21,18 @@ from sidecars.encoding import from_base64, to_base64
 from sidecars.errors import SidecarError
 from sidecars.keys import SEED_BYTES, Signer, Verifier
 from timeline.clock import Entropy
-from timeline.errors import KeyMismatchError, StateExistsError
+from timeline.errors import KeyMismatchError, StateBusyError, StateExistsError, StateIncompleteError
 from timeline.files import (
     check_directory,
     is_there,
     make_directory,
+    overwrite_private,
     read_private,
+    remove_private,
     rename_private,
     write_atomic,
 )
-from timeline.limits import KEY_BYTES_MAX
+from timeline.limits import FILE_READS_MAX, KEY_BYTES_MAX
 from timeline.paths import Locations
 
 _KEY_HEADER: Final = "timeline-key/v1"
@@ -33,28 +41,76 @@ _ORIGIN_PREFIX: Final = "agent-timeline/"
 _ORIGIN_BYTES: Final = 16
 """128 random bits: origins of different machines never meet, and say nothing about them."""
 _NAMES: Final = ("owner", "log", "fingerprint")
+_NEXT: Final = "log.next"
+_LOST_HINT: Final = (
+    "restore the key file of this state from a backup; where there is none, `timeline key rotate --lost` puts a new "
+    "log key in force, with the owner key"
+)
+_UNFINISHED_HINT: Final = (
+    "restore the key file of this state from a backup: an interrupted commit is finished with that key only"
+)
 
 
 class Pins(msgspec.Struct, frozen=True):
-    """What is pinned: the log's origin, both public keys, and the commitment to the fingerprint key."""
+    """What is pinned: the log's origin, both public keys, and the commitment to the fingerprint key.
+
+    ``next`` is the log key that is being put in force, while that change is not finished.
+    """
 
     origin: str
     owner: Verifier
     log: Verifier
     fingerprint: str
+    next: Verifier | None = None
+
+    @property
+    def log_keys(self) -> tuple[Verifier, ...]:
+        """The log keys that heads may be signed with: one, or two during a change."""
+        return (self.log,) if self.next is None else (self.log, self.next)
 
 
 class Keystore(msgspec.Struct, frozen=True):
-    """The pins and the private keys that fit them. Its representation shows no key."""
+    """The pins and the private keys that fit them. Its representation shows no key.
+
+    ``log_signers`` are the private keys that are here of ``pins.log_keys``. ``settled`` is false while a change of the
+    log key was begun and is not finished.
+    """
 
     pins: Pins
     owner: Signer
-    log: Signer
+    log_signers: tuple[Signer, ...]
     fingerprint_key: bytes
+    settled: bool = True
+
+    @property
+    def log(self) -> Signer:
+        """The private key of the pinned log key.
+
+        Raises:
+            KeyMismatchError: it is not here.
+        """
+        return self.signers_of((self.pins.log,))[0]
+
+    def signers_of(self, keys: Sequence[Verifier]) -> tuple[Signer, ...]:
+        """The private keys of these log keys, in this order.
+
+        Raises:
+            KeyMismatchError: one is not here.
+        """
+        here = {signer.verifier: signer for signer in self.log_signers}
+        for key in keys:
+            if key not in here:
+                message = f"the private log key {key.ref} is not here, and a head needs its signature"
+                raise KeyMismatchError(message, hint=_UNFINISHED_HINT)
+        return tuple(here[key] for key in keys)
 
     def __repr__(self) -> str:  # type: ignore[explicit-override]  # typing.override needs Python 3.12
         """The origin only."""
         return f"Keystore({self.pins.origin})"
+
+
+Keys = Callable[[Locations], Keystore]
+"""How the keys of a timeline are loaded."""
 
 
 def begin_keystore(locations: Locations, entropy: Entropy) -> Keystore:
@@ -81,7 +137,7 @@ def begin_keystore(locations: Locations, entropy: Entropy) -> Keystore:
         commitment = _commitment(_key(locations, "fingerprint", entropy))
         pins = Pins(origin, owner.verifier, log.verifier, commitment)
         write_atomic(locations.begun, _format_pins(pins))
-    return _load(locations, locations.begun)
+    return _with_log_key(locations, _load(locations, _read_pins(locations.begun)))
 
 
 def pin_keystore(locations: Locations) -> None:
@@ -105,21 +161,125 @@ def load_keystore(locations: Locations) -> Keystore:
         StateIncompleteError: a file is missing.
         UnsafeFileError: a file is not private.
         KeyMismatchError: a file is damaged, or a key is not the pinned one.
+        StateBusyError: each reading was overtaken by a change of the log key.
     """
-    return _load(locations, locations.pins)
+    for _ in range(FILE_READS_MAX):
+        pins = read_pins(locations)
+        try:
+            return _with_log_key(locations, _load(locations, pins))
+        except (StateIncompleteError, KeyMismatchError):
+            # A reader holds no lock: keys and pins may be of the two sides of a change.
+            if read_pins(locations) == pins:
+                raise
+    message = f"{locations.pins}: changed each of the {FILE_READS_MAX} times that the keys were read"
+    raise StateBusyError(message)
 
 
-def _load(locations: Locations, pinned: Path) -> Keystore:
+def load_owner_keystore(locations: Locations) -> Keystore:
+    """The same for who needs no private log key: one that is missing or damaged is left out.
+
+    Raises:
+        StateIncompleteError, UnsafeFileError, KeyMismatchError: see ``load_keystore``, for all else.
+    """
+    return _load(locations, read_pins(locations))
+
+
+def read_pins(locations: Locations) -> Pins:
+    """The pins alone.
+
+    Raises:
+        StateIncompleteError, UnsafeFileError, KeyMismatchError: they are missing, not private, or no pins.
+    """
+    check_directory(locations.trust)
+    return _read_pins(locations.pins)
+
+
+# -- a change of the log key -----------------------------------------------------------------------------------
+
+
+def begin_change(locations: Locations, keystore: Keystore, entropy: Entropy) -> Keystore:
+    """Make the next log key and pin it beside the one in force; the caller holds the writer lock.
+
+    Raises:
+        StateUnwritableError: a file cannot be written; ``settle_keys`` takes back what was.
+    """
+    path = _path(locations, _NEXT)
+    write_atomic(path, _format_key(entropy.bytes(SEED_BYTES)))
+    signer = Signer(keystore.pins.origin, _read_key(locations, _NEXT))
+    pins = msgspec.structs.replace(keystore.pins, next=signer.verifier)
+    write_atomic(locations.pins, _format_pins(pins))
+    return msgspec.structs.replace(
+        keystore, pins=pins, log_signers=(*keystore.log_signers, signer), settled=False
+    )
+
+
+def settle_keys(locations: Locations, keystore: Keystore, in_force: Verifier) -> Keystore:
+    """Finish or take back a change of the log key, by which key the log has in force; the caller holds the writer lock.
+
+    Pins name that key alone, and the other private key is destroyed. Where nothing was begun, nothing is done.
+
+    Raises:
+        StateUnwritableError, UnsafeFileError: a file cannot be written; the next call goes on from there.
+    """
+    if keystore.settled:
+        return keystore
+    pins = msgspec.structs.replace(keystore.pins, log=in_force, next=None)
+    if pins != keystore.pins:
+        write_atomic(locations.pins, _format_pins(pins))
+    current, spare = _path(locations, "log"), _path(locations, _NEXT)
+    found = _log_signer(locations, _NEXT, pins)
+    if found is not None and found.verifier == in_force:
+        if is_there(current):
+            overwrite_private(current)
+        rename_private(spare, current)
+    elif is_there(spare):
+        overwrite_private(spare)
+        remove_private(spare)
+    left = tuple(signer for signer in keystore.log_signers if signer.verifier == in_force)
+    return msgspec.structs.replace(keystore, pins=pins, log_signers=left, settled=True)
+
+
+# -- inside ----------------------------------------------------------------------------------------------------
+
+
+def _load(locations: Locations, pins: Pins) -> Keystore:
     check_directory(locations.trust)
     check_directory(locations.keys)
-    pins = _read_pins(pinned)
     owner = _signer(locations, "owner", pins.owner)
-    log = _signer(locations, "log", pins.log)
+    # The next key first: where it has just been given the other's name, it is found there.
+    found = [_log_signer(locations, name, pins) for name in (_NEXT, "log")]
     fingerprint_key = _read_key(locations, "fingerprint")
     if _commitment(fingerprint_key) != pins.fingerprint:
         message = f"{_path(locations, 'fingerprint')}: not the pinned fingerprint key"
         raise KeyMismatchError(message)
-    return Keystore(pins, owner, log, fingerprint_key)
+    signers = tuple(s for s in found if s is not None and s.verifier in pins.log_keys)
+    settled = pins.next is None and not is_there(_path(locations, _NEXT))
+    return Keystore(pins, owner, signers, fingerprint_key, settled)
+
+
+def _with_log_key(locations: Locations, keystore: Keystore) -> Keystore:
+    """``keystore`` itself, if a log key that can come into force, or is, has its private key here.
+
+    Raises:
+        StateIncompleteError, UnsafeFileError, KeyMismatchError: what is wrong with its file.
+    """
+    pins = keystore.pins
+    name, needed = ("log", pins.log) if pins.next is None else (_NEXT, pins.next)
+    if any(signer.verifier == needed for signer in keystore.log_signers):
+        return keystore
+    try:
+        signer = _signer(locations, name, needed)
+    except (StateIncompleteError, KeyMismatchError) as error:
+        raise type(error)(error.message, hint=_LOST_HINT) from error
+    return msgspec.structs.replace(keystore, log_signers=(*keystore.log_signers, signer))
+
+
+def _log_signer(locations: Locations, name: str, pins: Pins) -> Signer | None:
+    """The private log key in a file, whichever it is; ``None`` where the file is missing or damaged."""
+    try:
+        return Signer(pins.origin, _read_key(locations, name))
+    except (StateIncompleteError, KeyMismatchError):
+        return None
 
 
 def _path(locations: Locations, name: str) -> Path:
@@ -130,8 +290,12 @@ def _key(locations: Locations, name: str, entropy: Entropy) -> bytes:
     """The key that is there, or a new one."""
     path = _path(locations, name)
     if not is_there(path):
-        write_atomic(path, f"{_KEY_HEADER}\n{to_base64(entropy.bytes(SEED_BYTES))}\n".encode())
+        write_atomic(path, _format_key(entropy.bytes(SEED_BYTES)))
     return _read_key(locations, name)
+
+
+def _format_key(seed: bytes) -> bytes:
+    return f"{_KEY_HEADER}\n{to_base64(seed)}\n".encode()
 
 
 def _read_key(locations: Locations, name: str) -> bytes:
@@ -167,6 +331,7 @@ def _format_pins(pins: Pins) -> bytes:
         f"owner {pins.owner}",
         f"log {pins.log}",
         f"fingerprint {pins.fingerprint}",
+        *(() if pins.next is None else (f"next {pins.next}",)),
     )
     return ("\n".join(lines) + "\n").encode()
 
@@ -175,12 +340,13 @@ def _read_pins(path: Path) -> Pins:
     content = read_private(path, size_max=KEY_BYTES_MAX)
     try:
         fields = [line.partition(" ")[2] for line in content.decode("ascii").split("\n")]
-        pins = Pins(fields[1], Verifier.parse(fields[2]), Verifier.parse(fields[3]), fields[4])
+        following = Verifier.parse(fields[5]) if fields[5] else None
+        pins = Pins(fields[1], Verifier.parse(fields[2]), Verifier.parse(fields[3]), fields[4], following)
     except (ValueError, IndexError, SidecarError) as error:
         message = f"{path}: not a pins file"
         raise KeyMismatchError(message) from error
     # Format again and compare: one state has one spelling, so any changed byte shows here or in a signature.
-    if _format_pins(pins) != content or pins.log.name != pins.origin:
+    if _format_pins(pins) != content or any(key.name != pins.origin for key in pins.log_keys):
         message = f"{path}: not a pins file of this version"
         raise KeyMismatchError(message)
     return pins

@@ -66,11 +66,27 @@ SESSION_INDEX_BYTES_MAX: Final = 1 * MIB
 GIVEN_UP_MAX: Final = 32
 """Replaced sidecar files that may lie there before they are removed together, within one opened state."""
 
+# -- external anchors (X5, integrity §1.3, §3.3) ---------------------------------------------------------------
+FRESHNESS_SECONDS_DEFAULT: Final = 24 * 3600
+"""How old the newest confirmation may be where no anchor answers: a day without a network goes on, a week does not."""
+
+DEADLINE_MS_DEFAULT: Final = 2000
+"""How long one anchor may take; a command waits for it."""
+
+UNWITNESSED_MAX_DEFAULT: Final = 1000
+"""Leaves that may follow what a quorum has confirmed: some hours of work without a network."""
+
+ANCHOR_SKEW_SECONDS: Final = 300
+"""How far a confirmation may lie in our future: the witness's clock is not ours."""
+
 # -- files -----------------------------------------------------------------------------------------------------
 CONFIG_BYTES_MAX: Final = 64 * KIB
 KEY_BYTES_MAX: Final = 4 * KIB
 NOTE_BYTES_MAX: Final = 64 * KIB
 PATH_BYTES_MAX: Final = 4096
+BACKUP_FILE_BYTES_MAX: Final = 8 * 1024 * MIB - 1
+"""One file of a backup: what the size field of a tar header can state (POSIX.1-1988, ustar)."""
+
 FILE_READS_MAX: Final = 8
 """Times that a private file is opened when a writer replaces it each time before it is read."""
 

@@ -63,6 +63,16 @@ class Locations(msgspec.Struct, frozen=True):
         return self.trust / "keys"
 
     @property
+    def memories(self) -> Path:
+        """What each external anchor has confirmed, a file each."""
+        return self.trust / "anchors"
+
+    @property
+    def anchor_pin(self) -> Path:
+        """Which policy of external anchors is in force, pinned in a third place."""
+        return self.config / "anchors"
+
+    @property
     def settings(self) -> Path:
         """The owner's configuration."""
         return self.config / "config.toml"

@@ -14,7 +14,7 @@ from sidecars.attestation import attest
 from sidecars.bundle import assemble_bundle, format_bundle, is_cosignature
 from sidecars.event import format_event
 from sidecars.keys import KeyRef, Verifier
-from sidecars.leaf import KeyEpoch, SidecarEntry, leaf_hash
+from sidecars.leaf import leaf_hash
 from sidecars.note import Note, NoteSignature, format_note, parse_note
 from sidecars.proven import Proven, verify_bundle
 from sidecars.sidecar import Sidecar
@@ -78,13 +78,9 @@ def _find_event(state: State, sources: Sequence[EnrolledSource], event_id: str, 
         sidecar = state.open_sidecar(entry)[1]
         for position, event in enumerate(sidecar.events):
             if event.id == event_id:
-                return _Place(_leaf_of(state, entry), position, sidecar)
+                return _Place(holder.leaves[row.segment], position, sidecar)
     message = "no event that is consented to in this project has this id"
     raise EventNotFoundError(message)
-
-
-def _leaf_of(state: State, entry: SidecarEntry) -> int:
-    return next(leaf.index for leaf in state.reading.leaves if leaf.body == entry)
 
 
 def _prove(state: State, place: _Place, form: Form) -> Proof:
@@ -122,15 +118,14 @@ def _prove(state: State, place: _Place, form: Form) -> Proof:
 def _checkpoint(state: State, leaf: int) -> tuple[Note, dict[int, Verifier]]:
     """The head with every signature that a proof can hold, and the key epochs that it and ``leaf`` need, by leaf."""
     head = parse_note(state.reading.finding.head.note)
-    anchor = parse_note(state.reading.anchor)
     signatures = {signature.key: signature for signature in head.signatures}
-    if anchor.text == head.text:  # witnesses may have signed either copy
-        signatures = {signature.key: signature for signature in anchor.signatures} | signatures
-    epochs = [
-        (stated.index, Verifier.parse(stated.body.log_key))
-        for stated in state.reading.leaves
-        if isinstance(stated.body, KeyEpoch)
-    ]
+    # What witnesses have signed lies apart from the head; a copy of the anchor may carry signatures as well.
+    anchor = state.reading.anchor
+    for note in (*(() if anchor is None else (anchor,)), *state.external.confirmed_notes(state.present)):
+        confirmed = parse_note(note)
+        if confirmed.text == head.text:
+            signatures = {signature.key: signature for signature in confirmed.signatures} | signatures
+    epochs = [(epoch.leaf, epoch.log_key) for epoch in state.reading.finding.belief.epochs]
     in_force = max(index for index, _ in epochs if index < leaf)  # a sidecar's leaf follows an epoch
     needed = {index: key for index, key in epochs if index == in_force or key.ref in signatures}
     log_keys = {key.ref for _, key in epochs}

@@ -77,7 +77,8 @@ class Answer(msgspec.Struct, frozen=True):
     """What a search found, and how sure a miss is.
 
     ``more`` says that the opened source holds more matches than cards are given. ``reread`` counts cards that were
-    dropped because the program reads their lines differently now.
+    dropped because the program reads their lines differently now. ``anchored`` says what the external anchors say for
+    the state that answered: ``none`` is required, ``confirmed`` now, ``remembered`` or ``unwitnessed``.
     """
 
     status: Status
@@ -87,6 +88,7 @@ class Answer(msgspec.Struct, frozen=True):
     more: bool = False
     reread: int = 0
     hint: str = ""
+    anchored: str = "none"
 
 
 class SearchScope:

@@ -41,6 +41,7 @@ from timeline.guard.enrollment import (
     decide_consent,
     make_enrollment,
 )
+from timeline.guard.protocol import check_protocol
 from timeline.guard.receipt import (
     Receipt,
     binding_of,
@@ -54,16 +55,24 @@ from timeline.guard.transcript import locate_transcript
 from timeline.hosts import HOSTS
 from timeline.limits import INDEX_BYTES_DEFAULT, RECALL_SECONDS_MAX, RECALL_SECONDS_MIN
 from timeline.paths import Locations, find_locations
+from timeline.ports import Ports
 from timeline.projection import parse_event_id
 from timeline.search import Answer, Window, find_event, search
 from timeline.source import Rule, check_grown, check_same, take_snapshot
-from timeline.state import Ports, State, open_for_writing, open_state
+from timeline.state import (
+    State,
+    open_for_writing,
+    open_local,
+    open_local_for_writing,
+    open_state,
+)
 from timeline.status import SourceStatus, find_status
 from timeline.store import Store
 from timeline.terms import Query
 from timeline.view import EnrolledSource, LogView, same_transcript
 
 if TYPE_CHECKING:
+    from timeline.carried import Exported
     from timeline.index import IndexResult, Progress
     from timeline.verify import Report
 
@@ -134,7 +143,8 @@ def receive_prompt(session: Session, host: str, content: bytes) -> Receipt:
     """A host reports a prompt: issue the receipt that lets the owner enroll this session.
 
     Raises:
-        AccessError, SourceError: the event, scope or transcript does not qualify.
+        AccessError, SourceError: the event, scope or transcript does not qualify, or the wire does not declare the
+            protocol that the host's launcher expects.
         StateError, SidecarError: the state cannot be used.
     """
     if host not in HOSTS or host not in ADAPTERS:
@@ -146,8 +156,10 @@ def receive_prompt(session: Session, host: str, content: bytes) -> Receipt:
         snapshot = take_snapshot(path)
     except TranscriptMissingError:
         snapshot = None  # hosts create the file with the first item
+    check_protocol(HOSTS[host], snapshot, session.environment)
     binding = _config(session).bind(host=host, session=event.session, project=_project_at(event.cwd))
-    with open_for_writing(session.locations, session.ports) as state:
+    # A receipt grants nothing yet: the external anchors are asked when it is spent, not while the host waits.
+    with open_local_for_writing(session.locations, session.ports) as state:
         return issue_receipt(
             state.store,
             state.keystore,
@@ -166,7 +178,7 @@ def list_receipts(session: Session, root: str) -> tuple[Receipt, ...]:
         StateError, SidecarError: the state cannot be used.
     """
     project = canonical_root(root)
-    with open_state(session.locations, session.ports) as state:
+    with open_local(session.locations, session.ports) as state:
         pending = pending_receipts(state.store, state.keystore, session.ports.clock.now_ms())
     return tuple(receipt for receipt in pending if receipt.binding.project == project)
 
@@ -320,7 +332,8 @@ def find(
     with open_repaired(session) as state:
         sources = asked_sources(state, session, root, source_ref)
         strict = _config(session).strict_formats
-        return search(state, sources, window=window, query=query, strict_formats=strict), state.view
+        found = search(state, sources, window=window, query=query, strict_formats=strict)
+        return _with_anchors(found, state), state.view
 
 
 def show(session: Session, root: str, event_id: str) -> tuple[Answer, LogView]:
@@ -336,14 +349,38 @@ def show(session: Session, root: str, event_id: str) -> tuple[Answer, LogView]:
     with open_repaired(session) as state:
         sources = asked_sources(state, session, root, None)
         strict = _config(session).strict_formats
-        return find_event(state, sources, event_id, number, strict_formats=strict), state.view
+        found = find_event(state, sources, event_id, number, strict_formats=strict)
+        return _with_anchors(found, state), state.view
 
 
-def verify_timeline(session: Session, *, deep: bool, progress: "Progress | None" = None) -> "Report":
-    """Check everything that can be checked here, and say what was not. Changes nothing."""
+def verify_timeline(
+    session: Session, *, deep: bool, against: Sequence[Path] = (), progress: "Progress | None" = None
+) -> "Report":
+    """Check everything that can be checked here, and say what was not. Changes nothing.
+
+    ``against`` are files of carried anchors, each of which the log has to contain.
+    """
     from timeline.verify import verify  # a search does not need it
 
-    return verify(session.locations, session.ports, deep=deep, progress=progress)
+    return verify(session.locations, session.ports, deep=deep, against=against, progress=progress)
+
+
+def export_anchor(session: Session, file: Path) -> "Exported":
+    """Write the present size and root to ``file`` and ``file.minisig``, for a person to carry away.
+
+    Raises:
+        AnchorFileError: one of the two is there already, or cannot be written.
+        StateError, SidecarError: the state is not to be believed.
+    """
+    from timeline import carried  # a search does not need it
+
+    with open_repaired(session) as state:
+        return carried.export_anchor(state, file)
+
+
+def _with_anchors(answer: Answer, state: State) -> Answer:
+    said = state.external.found
+    return answer if said is None else msgspec.structs.replace(answer, anchored=str(said.verdict))
 
 
 # -- inside ----------------------------------------------------------------------------------------------------

@@ -6,53 +6,52 @@ digest for as long as the state is open.
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-
-import msgspec
+from pathlib import Path
 
 from sidecars.digest import Digest
-from sidecars.envelope import open_envelope, seal
-from sidecars.errors import DigestMismatchError
-from sidecars.leaf import Body, Extension, Leaf, PrefixProof, SidecarEntry
-from sidecars.sidecar import PAYLOAD_TYPE, EventRange, Sidecar, SidecarHeader, parse_sidecar
+from sidecars.envelope import seal
+from sidecars.keys import Verifier
+from sidecars.leaf import (
+    AnchorPolicy,
+    Body,
+    Extension,
+    Leaf,
+    PrefixProof,
+    SidecarEntry,
+)
+from sidecars.sidecar import PAYLOAD_TYPE, Sidecar
 from sidecars.store import Store as SidecarStore
 from sidecars.trust import Belief, Consistent
-from timeline.clock import Clock, Entropy
-from timeline.errors import InitInterruptedError, StateMissingError
-from timeline.files import DirectoryIdentity, check_directory, hold_directory, is_there, remove_temporaries
-from timeline.keystore import Keystore, load_keystore
-from timeline.limits import GIVEN_UP_MAX
+from timeline.anchors.errors import AnchorLostError
+from timeline.errors import (
+    InitInterruptedError,
+    StateError,
+    StateMissingError,
+)
+from timeline.external import External, Present
+from timeline.files import (
+    DirectoryIdentity,
+    check_directory,
+    hold_directory,
+    is_there,
+    read_private,
+    remove_temporaries,
+)
+from timeline.fold import fold_leaves
+from timeline.keystore import Keys, Keystore, load_keystore, settle_keys
+from timeline.limits import GIVEN_UP_MAX, LOG_READS_MAX, NOTE_BYTES_MAX
 from timeline.lock import hold_writer_lock
 from timeline.paths import Locations
+from timeline.ports import Ports
 from timeline.projection import SourceRows
 from timeline.remains import Stage, decide_stage, find_remains
 from timeline.store import Store, open_store
-from timeline.tlog import LogReading, Probe, Step, no_probe, read_log, repair, seal_batch, write_batch
-from timeline.view import LogView, fold_leaves
+from timeline.tlog import LogReading, Step, read_log, read_with_keys, repair, seal_batch, write_batch
+from timeline.verified import VerifiedSidecar, verify_sidecar
+from timeline.view import EnrolledSource, LogView
 
 _KEEPING = (Extension, SidecarEntry, PrefixProof)
 """Leaves after which nothing has to go at once: what they give up is replaced evidence, and no consent ends."""
-
-
-class Ports(msgspec.Struct, frozen=True):
-    """What comes from outside: time, randomness, and (in tests) an eye on the steps of a commit."""
-
-    clock: Clock
-    entropy: Entropy
-    probe: Probe = no_probe
-
-
-class VerifiedSidecar(msgspec.Struct, frozen=True):
-    """A sidecar whose signature, digest, count and root were checked against its leaf.
-
-    ``payload_offset`` is where the payload begins in the file; ``ranges`` count from there.
-    """
-
-    header: SidecarHeader
-    digest: Digest
-    payload_offset: int
-    ranges: tuple[EventRange, ...]
-    leaf_hashes: bytes
-    """32 bytes for each event: what a line that is read later must hash to."""
 
 
 class State:
@@ -70,11 +69,13 @@ class State:
         self.sidecars = SidecarStore(locations.sidecars)
         self._folders = _folders(locations)
         self._verified: dict[str, VerifiedSidecar] = {}
+        self._enrolled: dict[str, EnrolledSource] = {}
         self.accounted: dict[int, int] = {}
         """Sources whose stored rows were found to be those of their sidecars, with the number of sidecars."""
         self.followed: dict[int, tuple[int, SourceRows]] = {}
         """The rows of followed sources that were committed while this state was open, with the number of sidecars."""
         self._structure_checked = False
+        self.external = External(locations, ports, store, keystore.pins.origin)
         self._take(reading)
 
     @property
@@ -89,8 +90,8 @@ class State:
 
     @property
     def consistent(self) -> bool:
-        """Whether state, head and anchor agree; if not, exactly one repair is due."""
-        return isinstance(self._reading.finding, Consistent)
+        """Whether state, head and anchor agree and no change of the log key is unfinished; else a repair is due."""
+        return isinstance(self._reading.finding, Consistent) and self.keystore.settled
 
     @property
     def reading(self) -> LogReading:
@@ -99,10 +100,12 @@ class State:
 
     def _take(self, reading: LogReading) -> None:
         self._reading = reading
+        self._enrolled.clear()
+        self._anchor, self._head = reading.anchor, reading.finding.head.note
         self.accounted.clear()
         self.followed.clear()
         self._belief = reading.finding.belief
-        self._view = fold_leaves(reading.leaves)
+        self._view = reading.view
         self._given_up = GIVEN_UP_MAX
         """Files that no leaf needs any more and that still lie there; at the beginning it is not known."""
 
@@ -124,9 +127,41 @@ class State:
         Raises:
             StateError, SidecarError: the state is not repairable, or cannot be written.
         """
-        reading = read_log(self.locations, self.store, self.keystore)
+        stand_in = self.locations.head if self._anchor is None else None
+        reading = read_log(self.locations, self.store, self.keystore, anchor=stand_in)
         self.repaired = repair(self.locations, self.keystore, reading) or self.repaired
-        self._take(read_log(self.locations, self.store, self.keystore))
+        self._take(read_log(self.locations, self.store, self.keystore, anchor=stand_in))
+        self.settle()
+
+    def settle(self) -> None:
+        """Finish or take back a change of the log key that was begun; the caller holds the writer lock.
+
+        Raises:
+            StateUnwritableError, UnsafeFileError: a file cannot be written; the next writing command goes on.
+        """
+        if self._belief.log_key is not None:
+            self.keystore = settle_keys(self.locations, self.keystore, self._belief.log_key)
+
+    @property
+    def present(self) -> Present:
+        """The log as it is now, as the external anchors are asked about it."""
+        return Present(self._belief, self._view, self._head)
+
+    def confirm(self) -> None:
+        """Let the external anchors confirm that this state is the newest; nothing happens where none is required.
+
+        Raises:
+            StateError: they do not, with the reason (``external.External.confirm``).
+        """
+        self.external.confirm(self.present)
+
+    def is_overtaken(self) -> bool:
+        """Whether another process has committed since this state was read.
+
+        Raises:
+            StateIncompleteError, UnsafeFileError: the anchor is missing or not private.
+        """
+        return read_private(self.locations.anchor, size_max=NOTE_BYTES_MAX) != self._anchor
 
     def commit(
         self,
@@ -140,9 +175,11 @@ class State:
 
         Raises:
             StateError: nothing changed, or a repair by this batch is due at the next opening.
+            ExternalAheadError, ExternalForkedError, AnchorDistrustedError: it is committed, and an anchor objects.
         """
         for folder in self._folders:
             folder.check()
+        self.external.make_room(self.present, len(bodies))
         batch = seal_batch(
             self.keystore,
             self._belief,
@@ -152,17 +189,21 @@ class State:
             entropy=self.ports.entropy,
         )
         # Before anything is written: a batch that contradicts the log never is.
-        view = fold_leaves(batch.leaves, self._view)
-        write_batch(
+        view, before = fold_leaves(batch.leaves, self._view), self._belief.frontier
+        note = write_batch(
             self.locations,
             self.store,
             self.keystore,
             batch,
+            anchor=self._anchor,
             project=lambda store: project(store, batch.leaves) if project else None,
             probe=self.ports.probe,
         )
         self._given_up += sum(len(body.evicts) for body in bodies if isinstance(body, SidecarEntry))
-        self._belief, self._view = batch.belief, view
+        self._belief, self._view, self._anchor, self._head = batch.belief, view, note, note
+        if any(isinstance(body, AnchorPolicy) for body in bodies):
+            self.external.move_pin(self.present)
+        self.external.confirm_commit(self.present, before, batch)
         if self._given_up >= GIVEN_UP_MAX or not all(isinstance(body, _KEEPING) for body in bodies):
             self._remove_unneeded()
             self._given_up = 0
@@ -205,9 +246,23 @@ class State:
             SidecarError: see ``sidecar``.
         """
         content = self.sidecars.get(Digest.parse(entry.digest))
-        verified, sidecar = verify_sidecar(content, entry, self.keystore)
+        verified, sidecar = verify_sidecar(
+            content, entry, origin=self.keystore.pins.origin, log_key=self._log_key_of(entry)
+        )
         self._verified[entry.digest] = verified
         return verified, sidecar
+
+    def _log_key_of(self, entry: SidecarEntry) -> Verifier:
+        """The log key in force at the leaf that names a sidecar of this log."""
+        source = self._enrolled.get(entry.enrollment_id)
+        if source is None or len(source.leaves) <= entry.segment:  # committed since they were looked up
+            self._enrolled = {found.enrollment.enrollment_id: found for found in self._view.sources}
+            source = self._enrolled[entry.enrollment_id]
+        key = self._belief.key_at(source.leaves[entry.segment])
+        if key is None:
+            message = "a sidecar's leaf follows a key epoch"
+            raise RuntimeError(message)
+        return key
 
     def _remove_unneeded(self) -> None:
         """Delete sidecar files that no active source needs: given up, replaced, revoked, or never committed."""
@@ -218,29 +273,14 @@ class State:
                 self._verified.pop(str(digest), None)
 
 
-def verify_sidecar(
-    content: bytes, entry: SidecarEntry, keystore: Keystore
-) -> tuple[VerifiedSidecar, Sidecar]:
-    """Check a sidecar file's bytes against the leaf that names it.
-
-    Raises:
-        SidecarError: not those of the leaf.
-    """
-    opened = open_envelope(content, PAYLOAD_TYPE, [keystore.pins.log])
-    sidecar = parse_sidecar(opened.payload)
-    header = sidecar.header
-    stated = (header.origin, header.source, header.segment, header.count, header.root)
-    if stated != (keystore.pins.origin, entry.source, entry.segment, entry.count, entry.root):
-        raise DigestMismatchError("a sidecar's header must state what its leaf states")
-    verified = VerifiedSidecar(
-        header, Digest.of(content), opened.payload_offset, sidecar.ranges, b"".join(sidecar.leaf_hashes)
-    )
-    return verified, sidecar
-
-
 @contextmanager
-def open_state(locations: Locations, ports: Ports, *, may_be_empty: bool = False) -> Iterator[State]:
-    """Open and verify a timeline for reading. ``may_be_empty`` is for ``init``, which fills it.
+def open_local(
+    locations: Locations, ports: Ports, *, may_be_empty: bool = False, keys: Keys = load_keystore
+) -> Iterator[State]:
+    """Open and verify a timeline for reading, with what stands on this machine alone.
+
+    For what answers nothing from it, or asks the external anchors itself. ``may_be_empty`` is for ``init``, which
+    fills it; ``keys`` loads the keys, and lets who needs no log key open a timeline that has lost it.
 
     Raises:
         StateMissingError: there is none.
@@ -250,38 +290,111 @@ def open_state(locations: Locations, ports: Ports, *, may_be_empty: bool = False
     if not is_there(locations.state) and not is_there(locations.trust):
         message = f"{locations.state}: no timeline here"
         raise StateMissingError(message)
-    if decide_stage(find_remains(locations)) is Stage.UNPINNED:
+    found = find_remains(locations)
+    if decide_stage(found) is Stage.UNPINNED:
         message = f"{locations.state}: `timeline init` was interrupted before the keys were pinned"
         raise InitInterruptedError(message)
-    _folders(locations)
-    keystore = load_keystore(locations)
-    store = open_store(locations.database)
-    try:
-        state = State(locations, ports, keystore, store, read_log(locations, store, keystore))
+    if found.pins and not found.anchor:
+        message = f"{locations.anchor}: file is missing"
+        raise AnchorLostError(message)
+    with _opened(locations, ports, keys=keys) as state:
         if state.view.policy is None and not may_be_empty:
             # Nothing can be enrolled, and a commit on top would never be believed: the first leaf must be a policy.
             message = f"{locations.state}: the log is empty, `timeline init` was interrupted"
             raise InitInterruptedError(message)
+        state.external.check_pin(state.present)
         yield state
+
+
+@contextmanager
+def open_lost(locations: Locations, ports: Ports) -> Iterator[State]:
+    """Open a timeline whose local anchor or pin is lost, under the writer lock; only a recovery may.
+
+    The head stands in for a missing anchor: state and head are verified, and nothing says that they are the newest.
+
+    Raises:
+        StateBusyError: another process is writing.
+        StateError, SidecarError: what is left is not to be believed, with the reason.
+    """
+    anchor = None if is_there(locations.anchor) else locations.head
+    with hold_writer_lock(locations.lock), _hold_state(locations), _opened(locations, ports, anchor) as state:
+        if not state.consistent:
+            state.repair()
+        yield state
+
+
+@contextmanager
+def _opened(
+    locations: Locations, ports: Ports, anchor: Path | None = None, *, keys: Keys = load_keystore
+) -> Iterator[State]:
+    _folders(locations)
+    store = open_store(locations.database)
+    try:
+        keystore, reading = read_with_keys(locations, store, keys, anchor=anchor)
+        yield State(locations, ports, keystore, store, reading)
     finally:
         store.close()
 
 
 @contextmanager
-def open_for_writing(locations: Locations, ports: Ports) -> Iterator[State]:
-    """Open a timeline under the writer lock, and take the one repair that may be due.
+def open_state(locations: Locations, ports: Ports) -> Iterator[State]:
+    """Open and verify a timeline for reading, and let the external anchors confirm that it is the newest.
+
+    A state on which a repair is due is not asked about: nothing is answered from it.
+
+    Raises:
+        StateMissingError, InitInterruptedError: see ``open_local``.
+        StateError, SidecarError: it is not to be believed, with the reason.
+    """
+    for tries_left in reversed(range(LOG_READS_MAX)):
+        with open_local(locations, ports) as state:
+            try:
+                if state.consistent:
+                    state.confirm()
+            except StateError:
+                # An anchor that knows more may know what another process has committed since we read.
+                if not tries_left or not state.is_overtaken():
+                    raise
+                continue
+            yield state
+            return
+
+
+@contextmanager
+def open_local_for_writing(
+    locations: Locations, ports: Ports, *, keys: Keys = load_keystore
+) -> Iterator[State]:
+    """Open a timeline under the writer lock, take the one repair that may be due, and ask no external anchor.
+
+    Raises:
+        StateBusyError: another process is writing.
+        StateError, SidecarError: see ``open_local``.
+    """
+    # The lock file says whom to wait for; the folder itself keeps out a writer that uses another runtime folder.
+    with (
+        hold_writer_lock(locations.lock),
+        _hold_state(locations),
+        open_local(locations, ports, keys=keys) as state,
+    ):
+        for folder in (locations.state, locations.trust, locations.keys):
+            remove_temporaries(folder)
+        state.sidecars.remove_strays()
+        if not state.consistent:
+            state.repair()
+        state.external.move_pin(state.present)
+        yield state
+
+
+@contextmanager
+def open_for_writing(locations: Locations, ports: Ports, *, keys: Keys = load_keystore) -> Iterator[State]:
+    """Open a timeline under the writer lock, repaired, and confirmed by the external anchors.
 
     Raises:
         StateBusyError: another process is writing.
         StateError, SidecarError: see ``open_state``.
     """
-    # The lock file says whom to wait for; the folder itself keeps out a writer that uses another runtime folder.
-    with hold_writer_lock(locations.lock), _hold_state(locations), open_state(locations, ports) as state:
-        for folder in (locations.state, locations.trust):
-            remove_temporaries(folder)
-        state.sidecars.remove_strays()
-        if not state.consistent:
-            state.repair()
+    with open_local_for_writing(locations, ports, keys=keys) as state:
+        state.confirm()
         yield state
 
 

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from sidecars.lineage import Fork
 from timeline.account import judged
 from timeline.errors import ClockError, EnrollmentExpiredError, SourceError, TranscriptMissingError
 from timeline.guard.enrollment import check_consent
@@ -15,7 +16,8 @@ class SourceStatus(msgspec.Struct, frozen=True):
     """An enrolled source as it stands now.
 
     ``state`` is current, grown (followed, and longer than what is indexed), stale, gone, expired, replaced, revoked, or
-    unavailable where the clock went back. ``prefix_pending`` is of followed files that could be opened.
+    unavailable where the clock went back. ``prefix_pending`` is of followed files that could be opened; ``fork`` is
+    the declaration of a log that goes on from another one.
     """
 
     source: EnrolledSource
@@ -25,6 +27,7 @@ class SourceStatus(msgspec.Struct, frozen=True):
     events: int
     judgement: Judgement | None
     prefix_pending: bool | None = None
+    fork: Fork | None = None
 
 
 def find_status(state: State, source: EnrolledSource) -> SourceStatus:
@@ -53,4 +56,4 @@ def find_status(state: State, source: EnrolledSource) -> SourceStatus:
             standing, reason = "gone", error.reason
         except SourceError as error:
             standing, reason = "stale", error.reason
-    return SourceStatus(source, standing, reason, indexed, events, judgement, pending)
+    return SourceStatus(source, standing, reason, indexed, events, judgement, pending, state.view.fork)

@@ -5,8 +5,8 @@ This module moves rows and decides nothing. What it returns is untrusted until t
 
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 import msgspec
@@ -24,6 +24,9 @@ from timeline.errors import (
 from timeline.files import check_private, is_there, write_atomic
 from timeline.limits import SQLITE_BUSY_MS
 from timeline.schema import APPLICATION_ID, PROJECTIONS, SCHEMA_VERSION, TABLES, empty_database
+
+_PAGES_AT_ONCE = 4096
+"""16 MiB: copied between two words about the progress."""
 
 _BESIDE = ("", "-wal", "-shm", "-journal")
 """The database and what SQLite keeps beside it while it is open or after a crash: all of it is the state."""
@@ -100,14 +103,23 @@ class Store:
         rows = self.query("SELECT idx, salt, envelope FROM leaf ORDER BY idx")
         yield from rows  # type: ignore[misc]  # STRICT columns
 
-    def leaf_count(self) -> int:
-        """How many leaves there are.
+    def leaf(self, index: int) -> tuple[bytes, bytes] | None:
+        """Salt and envelope of one leaf, ``None`` where there is none.
 
         Raises:
             StateError: see ``query``.
         """
-        (row,) = self.query("SELECT count(*) FROM leaf")
-        return int(row[0])  # type: ignore[call-overload, no-any-return]  # count() is an integer
+        rows = list(self.query("SELECT salt, envelope FROM leaf WHERE idx = ?", (index,)))
+        return rows[0] if rows else None  # type: ignore[return-value]  # STRICT columns
+
+    def next_index(self) -> int:
+        """The index behind the newest leaf: counting a million of them would take most of a second.
+
+        Raises:
+            StateError: see ``query``.
+        """
+        (row,) = self.query("SELECT coalesce(max(idx) + 1, 0) FROM leaf")
+        return int(row[0])  # type: ignore[call-overload, no-any-return]  # of an INTEGER column
 
     def data_version(self) -> int:
         """A number that changes when another connection has changed the database.
@@ -146,6 +158,47 @@ class Store:
         """
         with self._errors():
             self._connection.executemany(statement, rows)
+
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """Read one moment throughout the block, whatever other processes commit; no writer waits for it.
+
+        Raises:
+            StateError: see ``query``.
+        """
+        with self._errors():
+            self._connection.execute("BEGIN")
+            try:
+                # The first reading statement fixes the moment.
+                self._connection.execute("SELECT max(idx) FROM leaf").fetchall()
+                yield
+            finally:
+                with suppress(sqlite3.Error):
+                    self._connection.execute("ROLLBACK")
+
+    def copy_to(self, path: Path, progress: Callable[[int, int], None]) -> None:
+        """Write all pages over the database at ``path``; inside a ``snapshot`` they are of one moment.
+
+        ``progress`` is told pages done and pages in all.
+
+        Raises:
+            StateError: one of the two cannot be read or written.
+        """
+        with self._errors(), closing(sqlite3.connect(path)) as target:
+            self._connection.backup(
+                target, pages=_PAGES_AT_ONCE, progress=lambda _, left, total: progress(total - left, total)
+            )
+
+    def forget_deleted(self) -> None:
+        """Remove every pending receipt, and the bytes of all rows that were ever deleted.
+
+        Raises:
+            StateError: see ``transaction``.
+        """
+        with self.transaction():
+            self.write("DELETE FROM receipt", [()])
+        with self._errors():
+            self._connection.execute("VACUUM")
 
     def append_leaf(self, index: int, salt: bytes, envelope: bytes) -> None:
         """Add a leaf, inside a transaction; an index is never used twice.
@@ -298,7 +351,8 @@ def _translate(path: Path, error: sqlite3.Error) -> StateError:
     """Say in our words what SQLite reported: busy, unwritable, or damaged."""
     name = getattr(error, "sqlite_errorname", "") or type(error).__name__
     message = f"{path}: {name}"
-    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+    # PROTOCOL: a process that was stopped while it opened the write-ahead log holds it for longer than SQLite waits.
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED", "SQLITE_PROTOCOL")):
         return StateBusyError(message)
     if name.startswith(("SQLITE_FULL", "SQLITE_READONLY", "SQLITE_IOERR", "SQLITE_CANTOPEN", "SQLITE_PERM")):
         return StateUnwritableError(message)

@@ -9,20 +9,31 @@ linked, signed batch; what to believe is decided by ``sidecars.trust`` alone.
 
 from collections.abc import Callable, Sequence
 from enum import StrEnum
+from pathlib import Path
 
 import msgspec
 
 from sidecars.checkpoint import Checkpoint, sign_checkpoint
 from sidecars.errors import BrokenLinkError, SidecarError
 from sidecars.leaf import SALT_BYTES, SIGNED_BY, Body, Leaf, Role, leaf_hash, seal_leaf
-from sidecars.trust import AnchorRepairable, Belief, Consistent, Finding, HeadRepairable, TrustedLog
+from sidecars.trust import (
+    AnchorRepairable,
+    Belief,
+    Consistent,
+    Finding,
+    HeadRepairable,
+    TrustedLog,
+    extend_belief,
+)
 from timeline.clock import Entropy
 from timeline.errors import ClockError, StateBusyError, StateRemainsError
 from timeline.files import is_there, read_private, write_atomic
-from timeline.keystore import Keystore
+from timeline.fold import LogFold
+from timeline.keystore import Keys, Keystore, read_pins
 from timeline.limits import CLOCK_SKEW_MS, LOG_READS_MAX, NOTE_BYTES_MAX
 from timeline.paths import Locations
 from timeline.store import Store
+from timeline.view import LogView
 
 
 class Step(StrEnum):
@@ -47,11 +58,27 @@ def no_probe(_step: Step) -> None:
 
 
 class LogReading(msgspec.Struct, frozen=True):
-    """A log that was read and believed: the finding, every leaf, and the bytes of the anchor."""
+    """A log that was read and believed: the finding, what its leaves add up to, and the bytes of the anchor.
+
+    ``anchor`` is ``None`` where it is lost and another file was read in its place.
+
+    The leaves themselves are not kept: of a long log they would take more memory than all else.
+    """
 
     finding: Finding
-    leaves: tuple[Leaf, ...]
+    view: LogView
+    anchor: bytes | None
+
+
+class _Verified(msgspec.Struct, frozen=True):
+    """One reading that was verified; what its leaves add up to is not asked for before it stands."""
+
+    finding: Finding
+    fold: LogFold
     anchor: bytes
+
+    def believed(self, *, stands_in: bool = False) -> LogReading:
+        return LogReading(self.finding, self.fold.view(), None if stands_in else self.anchor)
 
 
 class Sight(msgspec.Struct, frozen=True):
@@ -81,52 +108,80 @@ def decide_doubt(read: Sight, now: Sight, *, tries_left: int) -> Doubt:
     return Doubt.AGAIN if tries_left > 0 else Doubt.BUSY
 
 
-def read_log(locations: Locations, store: Store, keystore: Keystore) -> LogReading:
+def read_log(
+    locations: Locations, store: Store, keystore: Keystore, *, anchor: Path | None = None
+) -> LogReading:
     """Read anchor, head and every leaf, and verify all of it. Changes nothing, and needs no lock.
+
+    ``anchor`` is where the anchor is read, if not from its own place: where it is lost, a recovery gives the head,
+    and has to learn elsewhere whether that is the newest one.
 
     Raises:
         StateIncompleteError, UnsafeFileError: head or anchor is missing or not private.
         SidecarError: what is there is not to be believed; its ``reason`` is the row of the detection matrix.
+        LogRefusedError: a leaf contradicts those before it.
         StateBusyError: each reading was overtaken by a commit.
         StateError: the database cannot be read.
     """
     for tries_left in reversed(range(LOG_READS_MAX)):
-        sight = _look(locations, store)
+        sight = _look(locations, store, anchor or locations.anchor)
         found = _verify_log(sight, store, keystore)
-        if isinstance(found, LogReading) and isinstance(found.finding, Consistent):
-            return found
-        doubt = decide_doubt(sight, _look(locations, store), tries_left=tries_left)
+        if isinstance(found, _Verified) and isinstance(found.finding, Consistent):
+            return found.believed(stands_in=anchor is not None)
+        doubt = decide_doubt(
+            sight, _look(locations, store, anchor or locations.anchor), tries_left=tries_left
+        )
         if doubt is Doubt.AGAIN:
             continue
-        if isinstance(found, LogReading):  # believed either way; if it is due still, the lock shows it
-            return found
+        if isinstance(found, _Verified):  # believed either way; if it is due still, the lock shows it
+            return found.believed(stands_in=anchor is not None)
         if doubt is Doubt.STANDS:
             raise found
     message = f"{locations.state}: the log changed each of the {LOG_READS_MAX} times that it was read"
     raise StateBusyError(message)
 
 
-def _look(locations: Locations, store: Store) -> Sight:
+def read_with_keys(
+    locations: Locations, store: Store, keys: Keys, *, anchor: Path | None
+) -> tuple[Keystore, LogReading]:
+    """Keys and log of one moment: a reader holds no lock, and a change of the log key may come between.
+
+    Raises:
+        StateBusyError: each reading was overtaken by such a change, or see ``read_log``.
+        StateError, SidecarError: see ``read_log`` and ``load_keystore``.
+    """
+    for _ in range(LOG_READS_MAX):
+        keystore = keys(locations)
+        try:
+            return keystore, read_log(locations, store, keystore, anchor=anchor)
+        except SidecarError:
+            if read_pins(locations) == keystore.pins:
+                raise
+    message = f"{locations.pins}: changed each of the {LOG_READS_MAX} times that the log was read"
+    raise StateBusyError(message)
+
+
+def _look(locations: Locations, store: Store, anchor: Path) -> Sight:
     return Sight(
-        read_private(locations.anchor, size_max=NOTE_BYTES_MAX),
+        read_private(anchor, size_max=NOTE_BYTES_MAX),
         read_private(locations.head, size_max=NOTE_BYTES_MAX),
         store.data_version(),
     )
 
 
-def _verify_log(sight: Sight, store: Store, keystore: Keystore) -> LogReading | SidecarError:
+def _verify_log(sight: Sight, store: Store, keystore: Keystore) -> _Verified | SidecarError:
     """One reading, or why it is not to be believed: a value, since it may be worth nothing."""
     pins = keystore.pins
-    log = TrustedLog(origin=pins.origin, owner=pins.owner, log_keys=[pins.log])
-    leaves = []
+    log = TrustedLog(origin=pins.origin, owner=pins.owner, log_keys=pins.log_keys)
+    fold = LogFold()
     try:
         log.admit_anchor(sight.anchor)
         log.admit_head(sight.head)
         for number, (index, salt, envelope) in enumerate(store.leaves()):
             if index != number:
                 raise BrokenLinkError(f"leaf {number}: its row must bear its index")
-            leaves.append(log.admit_leaf(salt, envelope))
-        return LogReading(log.finish(), tuple(leaves), sight.anchor)
+            fold.add(log.admit_leaf(salt, envelope))
+        return _Verified(log.finish(), fold, sight.anchor)
     except SidecarError as error:
         return error
 
@@ -166,6 +221,7 @@ def repair(locations: Locations, keystore: Keystore, reading: LogReading) -> boo
     Raises:
         StateUnwritableError: a file cannot be written; the finding stays as it was.
         StateBusyError: another process moved the anchor meanwhile.
+        KeyMismatchError: a private log key that has to sign the head is not here.
     """
     match reading.finding:
         case Consistent():
@@ -173,7 +229,8 @@ def repair(locations: Locations, keystore: Keystore, reading: LogReading) -> boo
         case HeadRepairable(belief=belief):
             note = _sign_head(keystore, belief)
             write_atomic(locations.head, note)
-            advance_anchor(locations, reading.anchor, note)
+            if reading.anchor is not None:  # a lost anchor comes back by a recovery only
+                advance_anchor(locations, reading.anchor, note)
         case AnchorRepairable(head=head):
             advance_anchor(locations, reading.anchor, head.note)
     return True
@@ -200,18 +257,20 @@ def seal_batch(
 
     Raises:
         ClockError: ``at_ms`` stands before the newest leaf by more than the allowed skew.
+        KeyMismatchError: the private log key is not here.
+        BrokenLinkError, UnknownKeyError: a body is against the rules for policies and epochs.
     """
     if at_ms < newest_ms - CLOCK_SKEW_MS:
         message = f"the clock stands {newest_ms - at_ms} ms before the newest entry of the log"
         raise ClockError(message)
-    frontier = belief.frontier
+    start = belief.size
     leaves, rows = [], []
     for offset, body in enumerate(bodies):
         leaf = Leaf(
             origin=keystore.pins.origin,
-            index=frontier.size,
-            root=_root_text(Belief(frontier)),
-            batch_start=belief.size,
+            index=start + offset,
+            root=str(belief.root),
+            batch_start=start,
             batch_size=len(bodies),
             at=max(at_ms, newest_ms),
             body=body,
@@ -219,9 +278,9 @@ def seal_batch(
         signer = keystore.owner if SIGNED_BY[leaf.kind] is Role.OWNER else keystore.log
         envelope, salt = seal_leaf(leaf, signer), entropy.bytes(SALT_BYTES)
         leaves.append(leaf)
-        rows.append((belief.size + offset, salt, envelope))
-        frontier = frontier.append(leaf_hash(salt, envelope))
-    return Batch(tuple(leaves), tuple(rows), Belief(frontier, belief.policy, belief.epoch, belief.log_key))
+        rows.append((leaf.index, salt, envelope))
+        belief = extend_belief(belief, leaf, leaf_hash(salt, envelope), keystore.pins.owner)
+    return Batch(tuple(leaves), tuple(rows), belief)
 
 
 def write_batch(
@@ -230,18 +289,23 @@ def write_batch(
     keystore: Keystore,
     batch: Batch,
     *,
+    anchor: bytes | None,
     project: Callable[[Store], None],
     probe: Probe = no_probe,
-) -> None:
-    """Write a batch: database, head, anchor. The sidecar files it names are on disk already.
+) -> bytes:
+    """Write a batch: database, head, anchor; returns the head. The sidecar files it names are on disk already.
+
+    ``anchor`` is what stands there now, ``None`` where it is lost and this batch records its recovery.
 
     Raises:
         StateError: nothing was written, or a repair by this one batch is due at the next opening.
     """
-    anchor = read_private(locations.anchor, size_max=NOTE_BYTES_MAX)
+    check_anchor(locations, anchor)
+    # Signed before anything is written: a key that is not there stops the commit and leaves no half of it.
+    note = _sign_head(keystore, batch.belief)
     probe(Step.BEGIN)
     with store.transaction():
-        if store.leaf_count() != batch.rows[0][0]:
+        if store.next_index() != batch.rows[0][0]:
             message = f"{store.path}: another process has written meanwhile"
             raise StateBusyError(message)
         probe(Step.LEAVES)
@@ -251,30 +315,38 @@ def write_batch(
         project(store)
         probe(Step.DATABASE)
     probe(Step.HEAD)
-    note = _sign_head(keystore, batch.belief)
     write_atomic(locations.head, note)
     probe(Step.ANCHOR)
     advance_anchor(locations, anchor, note)
     probe(Step.DONE)
+    return note
 
 
-def advance_anchor(locations: Locations, expected: bytes, note: bytes) -> None:
-    """Move the local anchor from exactly ``expected`` to ``note`` (compare-and-set).
+def advance_anchor(locations: Locations, expected: bytes | None, note: bytes) -> None:
+    """Move the local anchor from exactly ``expected`` (``None``: it is lost) to ``note`` (compare-and-set).
 
     Raises:
         StateBusyError: it is not ``expected`` any more.
         StateUnwritableError: it cannot be written.
     """
-    if read_private(locations.anchor, size_max=NOTE_BYTES_MAX) != expected:
-        message = f"{locations.anchor}: another process has moved it meanwhile"
-        raise StateBusyError(message)
+    check_anchor(locations, expected)
     write_atomic(locations.anchor, note)
 
 
+def check_anchor(locations: Locations, expected: bytes | None) -> None:
+    """Return only if the local anchor is exactly ``expected``, or missing where that is ``None``.
+
+    Raises:
+        StateBusyError: it is not.
+        StateIncompleteError, UnsafeFileError: it is missing or not private.
+    """
+    lost = expected is None and not is_there(locations.anchor)
+    if not lost and read_private(locations.anchor, size_max=NOTE_BYTES_MAX) != expected:
+        message = f"{locations.anchor}: another process has moved it meanwhile"
+        raise StateBusyError(message)
+
+
 def _sign_head(keystore: Keystore, belief: Belief) -> bytes:
+    """Signed by every key that a head of this size needs; the empty tree, by the pinned one."""
     checkpoint = Checkpoint(keystore.pins.origin, belief.size, belief.root)
-    return sign_checkpoint(checkpoint, [keystore.log])
-
-
-def _root_text(belief: Belief) -> str:
-    return str(belief.root)
+    return sign_checkpoint(checkpoint, keystore.signers_of(belief.head_keys or (keystore.pins.log,)))

@@ -1,21 +1,33 @@
 """What can be checked here about a timeline, what was found, and what was not checked. Changes nothing.
 
-A report never claims more than its level: L0, signatures only; L1, a local anchor in another folder tree. An
-attacker who restores state, trust and configuration together to one earlier moment is not seen at L1, and the
-report says so each time.
+A report never claims more than its level (``assurance``). Whoever restores state, trust and configuration together to
+one earlier moment is not seen at L1, and the report says so each time.
 """
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 
 import msgspec
 
 from adapters.errors import AdapterError
 from sidecars.digest import Digest
 from sidecars.errors import SidecarError
+from sidecars.keys import Verifier
+from sidecars.lineage import Fork
 from sidecars.sidecar import CHUNK_BYTES, SidecarHeader
 from sidecars.trust import AnchorRepairable, Consistent, HeadRepairable
 from timeline.account import expected_rows
+from timeline.assurance import (
+    RESTORATION_UNSEEN,
+    UNSEEN_ALONE,
+    AnchorStatus,
+    find_level,
+    find_standing,
+    unseen,
+)
+from timeline.carried import committed_hashes, compare_anchor
+from timeline.clock import format_utc
 from timeline.errors import (
     IndexUnverifiedError,
     SourceError,
@@ -26,25 +38,21 @@ from timeline.errors import (
 )
 from timeline.events import read_header
 from timeline.evidence import verify_event
+from timeline.limits import LOG_READS_MAX
 from timeline.paths import Locations
+from timeline.ports import Ports
 from timeline.prefix import check_chunks, check_generations, committed_chunks, open_enrolled
 from timeline.projection import read_source, stored_sources, vocabulary_is_current
 from timeline.provider import adapter_for
+from timeline.revoked import find_revoked_keys, format_ranges
 from timeline.source import OpenSource
-from timeline.state import Ports, State, open_state
+from timeline.state import State, open_local
 from timeline.view import EnrolledSource
 
 Progress = Callable[[int, int], None]
 
-NOT_CHECKED = (
-    (
-        "complete restoration: state, trust and configuration put back together to one earlier moment are accepted; "
-        "only an external witness or anchor would see it, and none is configured"
-    ),
-    "freshness: nothing outside this machine says that this is the latest state",
-    "the same user: a process with your full rights can read the keys and sign",
-)
-"""What no run at level L1 can check."""
+NOT_CHECKED = ("the same user: a process with your full rights can read the keys and sign",)
+"""What no run can check."""
 
 NOT_CHECKED_SHALLOW = (
     "transcripts: their bytes were not read again; `--deep` reads every line that an event names",
@@ -66,15 +74,19 @@ class Report(msgspec.Struct):
     """Everything a verification found.
 
     ``verdict`` is ``ok``, ``repairable`` (exactly one signed batch is due; the next writing command takes it) or
-    ``refused``. ``level`` is the assurance that may be claimed.
+    ``refused``. ``level`` is the assurance that may be claimed for the whole log; for its first ``carried_size`` leaves
+    it is L3, since a person carried them away and they are the same. ``fork`` is the declaration of a log that goes on
+    from another one.
     """
 
     verdict: str = "ok"
     level: str = "L0"
+    carried_size: int = 0
     size: int = 0
     root: str = ""
     origin: str = ""
     simulated_host: bool = False
+    fork: Fork | None = None
     checks: list[Check] = msgspec.field(default_factory=list)
     not_checked: list[str] = msgspec.field(default_factory=list)
 
@@ -91,25 +103,59 @@ class Report(msgspec.Struct):
 
 
 def verify(
-    locations: Locations, ports: Ports, *, deep: bool = False, progress: Progress | None = None
+    locations: Locations,
+    ports: Ports,
+    *,
+    deep: bool = False,
+    against: Sequence[Path] = (),
+    progress: Progress | None = None,
 ) -> Report:
-    """Verify a timeline. Refusals are in the report; nothing is raised for them."""
-    report = Report(not_checked=[*NOT_CHECKED, *(() if deep else NOT_CHECKED_SHALLOW)])
+    """Verify a timeline. Refusals are in the report; nothing is raised for them.
+
+    ``against`` are files of carried anchors, each of which the log has to contain.
+    """
+    for _ in range(LOG_READS_MAX):
+        report, overtaken = _verify_once(locations, ports, deep=deep, against=against, progress=progress)
+        if not overtaken:
+            break
+    return report
+
+
+def _verify_once(
+    locations: Locations, ports: Ports, *, deep: bool, against: Sequence[Path], progress: Progress | None
+) -> tuple[Report, bool]:
+    """One report, and whether it is worth nothing: another process has committed, and an anchor knew of it."""
+    shallow = () if deep else NOT_CHECKED_SHALLOW
+    report = Report(not_checked=[*UNSEEN_ALONE, *NOT_CHECKED, *shallow])
     try:
-        with open_state(locations, ports) as state:
+        with open_local(locations, ports) as state:
             _describe(report, state)
+            status = find_standing(state, ask=state.consistent)
+            if status.refused is not None and state.is_overtaken():
+                return report, True
+            _check_external(report, state, status)
             report.add(
                 Check(
                     "keys, head, anchor, log", ok=True, detail=f"{report.size} leaves, all signed and linked"
                 )
             )
+            _check_carried(report, state, status, against)
+            _report_revoked(report, state)
+            _report_lineage(report, state)
             _run(report, "database structure", state.store.check_structure, "pages, indexes and types agree")
             _check_sidecars(report, state)
             if deep:
                 _check_deep(report, state, progress)
     except (TimelineError, SidecarError) as error:
         report.add(_refusal("keys, head, anchor, log", error))
-    return report
+        report.level = "L0"
+        looked_at = {check.name for check in report.checks}
+        report.not_checked += [
+            f"{name}: not compared, since the state itself is refused"
+            for name in map(_carried_name, against)
+            if name not in looked_at
+        ]
+    return report, False
 
 
 def _describe(report: Report, state: State) -> None:
@@ -117,7 +163,6 @@ def _describe(report: Report, state: State) -> None:
     report.size, report.root = state.belief.size, str(state.belief.root)
     report.origin = state.keystore.pins.origin
     report.simulated_host = state.view.policy is not None and state.view.policy.simulated_host
-    report.level = "L1" if state.locations.trust_is_apart() else "L0"
     match reading.finding:
         case Consistent():
             pass
@@ -132,6 +177,109 @@ def _describe(report: Report, state: State) -> None:
                     hint="any next command takes this repair under the lock",
                 )
             )
+    if not state.keystore.settled:
+        report.verdict = "repairable"
+        report.checks.append(
+            Check(
+                "key change",
+                ok=True,
+                detail="a change of the log key was begun and is not finished",
+                reason="repairable",
+                hint="any next command finishes it, or takes it back where nothing was committed",
+            )
+        )
+
+
+def _report_lineage(report: Report, state: State) -> None:
+    """From which log this one goes on, and whether it was put back without a confirmation."""
+    fork, restored = state.view.fork, state.view.restored
+    if fork is not None:
+        report.fork = fork
+        signed_by = Verifier.parse(fork.old_owner_key).ref
+        detail = f"declared fork of {fork.origin} at size {fork.size}, signed by the owner key {signed_by}"
+        report.add(Check("descent", ok=True, detail=detail))
+        report.not_checked.append(
+            f"descent: whether that is the owner key of {fork.origin}; compare it with the pins of that log"
+        )
+    if restored is not None:
+        basis, at = restored.restoration.basis, format_utc(restored.restoration.backed_up_at)
+        detail = f"leaf {restored.leaf}: put back from a backup of {at}, {basis}"
+        report.add(Check("restoration", ok=True, detail=detail))
+        report.not_checked.append(
+            f"restoration: whether leaves were committed after the backup of {at} and are missing before "
+            f"leaf {restored.leaf}"
+        )
+
+
+def _report_revoked(report: Report, state: State) -> None:
+    """Which leaves a key signed that the owner has declared compromised: they count, and may be somebody else's."""
+    for key in find_revoked_keys(state):
+        name = f"log key {key.epoch.log_key.key_id.hex()}"
+        leaves = format_ranges(key.signed) or "none"
+        detail = f"declared compromised by leaf {key.revoked_by}; leaves that it signed before: {leaves}"
+        report.add(Check(name, ok=True, detail=detail, reason="log-key-compromised"))
+        if key.signed:
+            report.not_checked.append(
+                f"{name}: whether this log or whoever else had the key wrote leaves {leaves}"
+            )
+
+
+def _check_external(report: Report, state: State, status: AnchorStatus) -> None:
+    """What the external anchors say, and what may be claimed with them."""
+    report.not_checked = [*unseen(status), *(item for item in report.not_checked if item not in UNSEEN_ALONE)]
+    report.level = find_level(status, trust_is_apart=state.locations.trust_is_apart(), carried=False)
+    if not status.policy.anchors:
+        return
+    for found in status.reports:
+        answer, memory = found.answer, found.memory
+        said = "not asked" if answer is None else str(answer.standing)
+        last = "nothing" if memory is None else f"{memory.size} leaves at {format_utc(memory.at * 1000)}"
+        reason = None if answer is None else answer.reason
+        # Not `add`: whether an anchor that does not confirm refuses the whole is the policy's question.
+        report.checks.append(
+            Check(
+                f"anchor {found.entry.name}",
+                ok=found.confirms,
+                detail=f"{said}; confirmed {last}",
+                reason=reason,
+            )
+        )
+    if status.refused is not None:
+        report.add(_refusal("external anchors", status.refused))
+    elif status.found is not None:
+        detail = f"{status.found.verdict}: quorum {status.policy.quorum}, {status.found.behind} leaves behind"
+        report.add(Check("external anchors", ok=True, detail=detail))
+
+
+def _check_carried(report: Report, state: State, status: AnchorStatus, files: Sequence[Path]) -> None:
+    """Compare what a person has carried here, and say how far a complete restoration was looked for with it."""
+    if not files:
+        return
+    hashes, anchors = committed_hashes(state), []
+    for file in files:
+        try:
+            anchor = compare_anchor(state, hashes, file)
+        except (TimelineError, SidecarError) as error:
+            report.add(_refusal(_carried_name(file), error))
+            continue
+        at, size = format_utc(anchor.at * 1000), anchor.checkpoint.size
+        detail = f"carried away at {at} with {size} of {report.size} leaves; they are the first of this log"
+        report.add(Check(_carried_name(file), ok=True, detail=detail))
+        anchors.append((size, at))
+    if len(anchors) < len(files):
+        return
+    report.carried_size, at = max(anchors)
+    if report.carried_size == report.size and report.ok:
+        report.level = find_level(status, trust_is_apart=state.locations.trust_is_apart(), carried=True)
+    said = (
+        f"complete restoration: checked up to size {report.carried_size}, which a person carried away at {at}; "
+        "an earlier moment with that many leaves or more is accepted"
+    )
+    report.not_checked = [said if item == RESTORATION_UNSEEN else item for item in report.not_checked]
+
+
+def _carried_name(file: Path) -> str:
+    return f"carried anchor {file}"
 
 
 def _run(report: Report, name: str, check: Callable[[], None], fine: str) -> bool:

@@ -1,28 +1,22 @@
-"""What the leaves of the log add up to: which sources are enrolled, which sidecars describe them. Pure.
+"""What the leaves of the log add up to: which sources are enrolled, which sidecars describe them. Values only.
 
-Leaves were verified one by one; this fold adds the rules between them. A sidecar belongs to an enrollment that
-exists and was not taken back, segments come in order, and a receipt is spent once (T6). A newer enrollment of the
-same session and path replaces the older one. Only a followed file is extended, each time from the generation before.
+``timeline.fold`` makes them.
 """
 
-from collections.abc import Iterable
 from enum import StrEnum
 
 import msgspec
 
 from sidecars.leaf import (
+    AnchorPolicy,
     Enrollment,
-    Extension,
-    FormatPolicy,
     Invalidation,
-    Leaf,
     Policy,
     PrefixProof,
-    Revocation,
     SidecarEntry,
 )
-from timeline.errors import LogRefusedError
-from timeline.understanding import FormatDecision, FormatRules
+from sidecars.lineage import Fork, Restoration
+from timeline.understanding import FormatRules
 
 
 class Standing(StrEnum):
@@ -49,8 +43,9 @@ class Generation(msgspec.Struct, frozen=True):
 class EnrolledSource(msgspec.Struct, frozen=True):
     """One enrollment with the sidecars that were committed under it.
 
-    ``index`` is the enrollment's leaf and names the source in the projections. ``evicted`` are digests of sidecars
-    that were given up since; their files may be gone. ``extensions`` and ``proof`` (the newest step) are those of a
+    ``index`` is the enrollment's leaf and names the source in the projections. ``leaves`` are the leaves of
+    ``entries``, in the same order. ``evicted`` are digests of sidecars that were given up since; their files may be
+    gone. ``extensions`` and ``proof`` (the newest step) are those of a
     followed file; ``broken`` says that it was found not to be what was committed.
     """
 
@@ -62,6 +57,7 @@ class EnrolledSource(msgspec.Struct, frozen=True):
     extensions: tuple[Generation, ...] = ()
     proof: PrefixProof | None = None
     broken: Invalidation | None = None
+    leaves: tuple[int, ...] = ()
 
     @property
     def generations(self) -> tuple[Generation, ...]:
@@ -97,14 +93,34 @@ class EnrolledSource(msgspec.Struct, frozen=True):
         return tuple(entry for entry in self.entries if entry.digest not in self.evicted)
 
 
+class AnchorDecision(msgspec.Struct, frozen=True):
+    """The owner's policy of external anchors, and the leaf that states it."""
+
+    leaf: int
+    policy: AnchorPolicy
+
+
+class RestorationMade(msgspec.Struct, frozen=True):
+    """A state that was put back from a backup without a confirmation, and the leaf that says so."""
+
+    leaf: int
+    restoration: Restoration
+
+
 class LogView(msgspec.Struct, frozen=True):
-    """Everything that the log says at one size."""
+    """Everything that the log says at one size. ``anchors`` is the newest policy of external anchors, if any.
+
+    ``fork`` says from which log this one goes on, if it is a fork; ``restored`` is the newest restoration.
+    """
 
     policy: Policy | None = None
     newest_ms: int = 0
     sources: tuple[EnrolledSource, ...] = ()
     receipts: frozenset[str] = msgspec.field(default_factory=frozenset)
     formats: FormatRules = FormatRules()
+    anchors: AnchorDecision | None = None
+    fork: Fork | None = None
+    restored: RestorationMade | None = None
 
     @property
     def active(self) -> tuple[EnrolledSource, ...]:
@@ -116,131 +132,11 @@ class LogView(msgspec.Struct, frozen=True):
         return frozenset(entry.digest for source in self.sources for entry in source.kept)
 
 
-def fold_leaves(leaves: Iterable[Leaf], onto: LogView | None = None) -> LogView:
-    """Add up all leaves of a log from the first on, or those that follow on what ``onto`` has added up.
-
-    Raises:
-        LogRefusedError: a leaf contradicts those before it.
-    """
-    before = LogView() if onto is None else onto
-    policy, newest_ms, receipts = before.policy, before.newest_ms, set(before.receipts)
-    formats = before.formats
-    sources = {source.enrollment.enrollment_id: source for source in before.sources}
-    digests: dict[str, set[str]] = {}
-    for leaf in leaves:
-        newest_ms = max(newest_ms, leaf.at)
-        match leaf.body:
-            case Policy() as body:
-                policy = body
-            case FormatPolicy() as body:
-                formats = _with_format(formats, leaf, body)
-            case Enrollment() as body:
-                if body.enrollment_id in sources or body.receipt_digest in receipts:
-                    raise _contradiction(leaf, "an enrollment and its receipt must be new")
-                receipts.add(body.receipt_digest)
-                _replace_older(sources, body)
-                sources[body.enrollment_id] = EnrolledSource(leaf.index, body)
-            case Revocation() as body:
-                source = _known(sources, leaf, body.enrollment_id)
-                sources[body.enrollment_id] = msgspec.structs.replace(source, standing=Standing.REVOKED)
-            case SidecarEntry() as body:
-                source = _sound(sources, leaf, body)
-                known = digests.get(body.enrollment_id)
-                if known is None:
-                    known = digests[body.enrollment_id] = {entry.digest for entry in source.entries}
-                sources[body.enrollment_id] = _with_sidecar(source, leaf, body, known)
-            case Extension() as body:
-                sources[body.enrollment_id] = _with_extension(_sound(sources, leaf, body), leaf, body)
-            case PrefixProof() as body:
-                sources[body.enrollment_id] = _with_proof(_sound(sources, leaf, body), leaf, body)
-            case Invalidation() as body:
-                source = _followed(_sound(sources, leaf, body), leaf)
-                sources[body.enrollment_id] = msgspec.structs.replace(source, broken=body)
-            case _:
-                pass
-    return LogView(policy, newest_ms, tuple(sources.values()), frozenset(receipts), formats)
-
-
 def same_transcript(one: Enrollment, other: Enrollment) -> bool:
     """Whether two enrollments are of the same session and path."""
-    return (one.binding.host, one.binding.session, one.source.path) == (
-        other.binding.host,
-        other.binding.session,
-        other.source.path,
-    )
+    return transcript_of(one) == transcript_of(other)
 
 
-def _with_format(formats: FormatRules, leaf: Leaf, body: FormatPolicy) -> FormatRules:
-    if not formats.is_change(body):
-        raise _contradiction(leaf, "a decision about a format must change something")
-    return formats.with_decision(FormatDecision(leaf.index, leaf.at, body))
-
-
-def _replace_older(sources: dict[str, EnrolledSource], newer: Enrollment) -> None:
-    for key, source in sources.items():
-        if source.standing is Standing.ACTIVE and same_transcript(source.enrollment, newer):
-            sources[key] = msgspec.structs.replace(source, standing=Standing.REPLACED)
-
-
-def _known(sources: dict[str, EnrolledSource], leaf: Leaf, enrollment_id: str) -> EnrolledSource:
-    source = sources.get(enrollment_id)
-    if source is None or source.standing is not Standing.ACTIVE:
-        raise _contradiction(leaf, "it must belong to an active enrollment")
-    return source
-
-
-def _sound(
-    sources: dict[str, EnrolledSource],
-    leaf: Leaf,
-    body: SidecarEntry | Extension | PrefixProof | Invalidation,
-) -> EnrolledSource:
-    """The active source that the log key speaks about, unless it was found changed before."""
-    source = _known(sources, leaf, body.enrollment_id)
-    if body.source != source.enrollment.source.ref:
-        raise _contradiction(leaf, "it must name the source of its enrollment")
-    if source.broken is not None:
-        raise _contradiction(leaf, "nothing may follow for a source that was found changed")
-    return source
-
-
-def _followed(source: EnrolledSource, leaf: Leaf) -> EnrolledSource:
-    if source.enrollment.mode != "follow":
-        raise _contradiction(leaf, "the owner must have consented to following")
-    return source
-
-
-def _with_extension(source: EnrolledSource, leaf: Leaf, body: Extension) -> EnrolledSource:
-    newest = _followed(source, leaf).newest
-    if body.generation != newest.number + 1 or body.size <= newest.size:
-        raise _contradiction(leaf, "an extension must be the next generation and longer than the one before")
-    added = Generation(
-        body.generation, body.size, int(body.mtime_ns), int(body.ctime_ns), first_segment=len(source.entries)
-    )
-    return msgspec.structs.replace(source, extensions=(*source.extensions, added))
-
-
-def _with_proof(source: EnrolledSource, leaf: Leaf, body: PrefixProof) -> EnrolledSource:
-    generations = source.generations
-    if not body.generation < len(generations) or body.proven > generations[body.generation - 1].size:
-        raise _contradiction(leaf, "a proof must be of a generation and of no more than stood before it")
-    before = source.proof
-    if before is not None and (body.generation, body.proven) <= (before.generation, before.proven):
-        raise _contradiction(leaf, "a proof must go on from the one before")
-    return msgspec.structs.replace(source, proof=body)
-
-
-def _with_sidecar(source: EnrolledSource, leaf: Leaf, entry: SidecarEntry, known: set[str]) -> EnrolledSource:
-    """``known`` are the digests of the source's sidecars so far; this one's is added."""
-    if entry.segment != len(source.entries):
-        raise _contradiction(leaf, "a sidecar must be the next segment of its source")
-    if entry.digest in known or not known.issuperset(entry.evicts):
-        raise _contradiction(leaf, "a sidecar must be new and may give up only earlier ones of its source")
-    known.add(entry.digest)
-    return msgspec.structs.replace(
-        source, entries=(*source.entries, entry), evicted=source.evicted | frozenset(entry.evicts)
-    )
-
-
-def _contradiction(leaf: Leaf, rule: str) -> LogRefusedError:
-    message = f"leaf {leaf.index} ({leaf.kind}): {rule}"
-    return LogRefusedError(message)
+def transcript_of(enrollment: Enrollment) -> tuple[str, str, str]:
+    """Host, session and path: what one transcript is known by."""
+    return (enrollment.binding.host, enrollment.binding.session, enrollment.source.path)

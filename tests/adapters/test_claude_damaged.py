@@ -9,23 +9,13 @@ from adapters.base import Verdict
 from adapters.claude import ClaudeAdapter
 from adapters.errors import DefectKind
 from adapters.lines import LineSplitter
-from adapters.objective import Outcome, decide_objective
+from adapters.objective import Outcome
 from adapters.record import Defect, HumanStatement, ToolResult
 from adapters.registry import ADAPTERS
 from tests.adapters.contract import read
-from tests.adapters.test_codex_damaged import counted, verdict_of
+from tests.adapters.corpora import counted, expected_of, objectives_of, read_on, verdict_of
 
 CLAUDE = ADAPTERS["claude"]
-FILE = Path(__file__).resolve().parents[2].parent / "shared/damaged/expected.jsonl"
-EXPECTED = (
-    [
-        row
-        for row in map(json.loads, FILE.read_text(encoding="utf-8").split("\n")[:-1])
-        if row["provider"] == "claude"
-    ]
-    if FILE.is_file()
-    else []
-)
 
 KINDS = {
     "stub glued to the next record": DefectKind.GLUED,
@@ -38,7 +28,7 @@ ORIGINAL = {"d15b_after_fork.jsonl": "d15a_before_fork.jsonl"}
 """A copy that nothing in its own bytes shows to be one: only the uuids of the original do, which must be known."""
 
 
-@pytest.fixture(params=EXPECTED, ids=lambda row: row["file"].partition("_")[0])
+@pytest.fixture(params=expected_of("claude"), ids=lambda row: row["file"].partition("_")[0])
 def row(request: pytest.FixtureRequest) -> dict:
     """Give one line of the expectations."""
     return request.param
@@ -88,10 +78,8 @@ def test_a_damaged_file_proves_no_more_runs_than_expected(
     records, _ = read(adapter, data)
     found = [
         [r.call_id, o.runner, o.passed, o.failed or 0, o.skipped or 0, r.exit_code, verdict_of(o)]
-        for r in records
-        if isinstance(r, ToolResult)
-        and (o := decide_objective(r)) is not None
-        and o.outcome not in {Outcome.BLOCKED, Outcome.CANCELLED}  # nothing ran, or nobody saw its end
+        for r, o in objectives_of(records)
+        if o.outcome not in {Outcome.BLOCKED, Outcome.CANCELLED}  # nothing ran, or nobody saw its end
     ]
     expected = {call_id: rest for call_id, *rest in row["runners"]}
     assert {call_id for call_id, *_ in found} == expected.keys()
@@ -145,17 +133,9 @@ def test_only_an_exact_time_is_a_time(shared: Path) -> None:
 def test_a_torn_call_goes_on_when_its_result_is_whole(shared: Path) -> None:
     """d01: reading goes on from the cursor once the host has written the rest of the line."""
     data = (shared / "damaged/d01_torn_tail.jsonl").read_bytes()
-    header, first = CLAUDE.read_header(data), CLAUDE.reader(CLAUDE.read_header(data))
-    for line in LineSplitter().feed(data):
-        first.feed(line)
-    cursor = first.cursor()
-    assert len(cursor.open_lines) == 1
     grown = data + b',"timestamp":"2026-08-20T10:00:03.111Z","toolUseResult":"Error: Exit code 1"}\n'
-    second = CLAUDE.reader(header, cursor)
-    second.resume(line for line in LineSplitter().feed(grown) if line.offset < cursor.offset)
-    for line in LineSplitter(cursor.offset).feed(grown[cursor.offset :]):
-        second.feed(line)
-    (result,) = second.finish()
+    cursor, (result,) = read_on(CLAUDE, data, grown)
+    assert len(cursor.open_lines) == 1
     assert isinstance(result, ToolResult)
     assert result.exit_code == 1
     assert result in read(CLAUDE, grown)[0]

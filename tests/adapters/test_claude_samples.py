@@ -1,31 +1,24 @@
 """Every Claude Code file of ``../shared/samples`` is read as its ground truth says, or refused for a stated reason."""
 
-import json
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from adapters.base import Tallies, Verdict
-from adapters.errors import AdapterError
-from adapters.lines import LineSplitter
-from adapters.objective import Kind, decide_objective
-from adapters.objective.runners import BY_RUNNER
-from adapters.record import ToolResult
+from adapters.objective import Kind
 from adapters.registry import ADAPTERS
 from tests.adapters.contract import read, read_by_line
+from tests.adapters.corpora import (
+    certain_runs,
+    refusal_of,
+    runs_by_offset,
+    sample_bytes,
+    settled,
+    truth_of,
+)
 
 CLAUDE = ADAPTERS["claude"]
-SAMPLES = Path(__file__).resolve().parents[2].parent / "shared/samples"
-TRUTH = (
-    [
-        row
-        for row in map(json.loads, (SAMPLES / "truth.jsonl").read_text(encoding="utf-8").split("\n")[:-1])
-        if row["provider"] == "claude"
-    ]
-    if SAMPLES.is_dir()
-    else []
-)
 
 REFUSED = {"sc019_nover.jsonl": "header"}
 """Pretty-printed JSON of another agent: no line is a record."""
@@ -53,28 +46,20 @@ NOT_RECORDS = {
 """How the truth counts what is a defect here."""
 
 
-def whole(data: bytes) -> bytes:
-    """Return the file with its last newline: the truth counts a whole last record, a reader waits for its end."""
-    return data if data.endswith(b"\n") or not data.rstrip().endswith(b"}") else data + b"\n"
-
-
-@pytest.fixture(params=TRUTH, ids=lambda row: row["file"].partition("/")[2])
+@pytest.fixture(params=truth_of("claude"), ids=lambda row: row["file"].partition("/")[2])
 def row(request: pytest.FixtureRequest) -> dict:
     """Give one line of the truth."""
     return request.param
 
 
 @pytest.fixture
-def data(row: dict, shared: Path) -> bytes:
+def data(row: dict) -> bytes:
     """Give the bytes of its file, or see it refused."""
-    data = (shared / "samples" / row["file"]).read_bytes()
-    name = Path(row["file"]).name
+    data, name = sample_bytes(row), Path(row["file"]).name
     if name in REFUSED:
-        with pytest.raises(AdapterError) as caught:
-            CLAUDE.read_header(data)
-        assert caught.value.reason == REFUSED[name]
+        assert refusal_of(CLAUDE, data) == REFUSED[name]
         pytest.skip("refused, as it should be")
-    return whole(data)
+    return data
 
 
 def counted(tallies: Tallies) -> dict[str, int]:
@@ -128,22 +113,8 @@ def test_what_was_understood_is_said(row: dict, data: bytes) -> None:
 @pytest.mark.requirement("T73", "X2")
 def test_runner_results_agree_with_the_truth(row: dict, data: bytes) -> None:
     """Every run of a recognised runner is found at its line with its counts and its outcome, and none elsewhere."""
-    records, _ = read(CLAUDE, data)
-    found = {
-        record.lines[-1].offset: objective
-        for record in records
-        if isinstance(record, ToolResult)
-        and (objective := decide_objective(record)) is not None
-        and objective.kind is not Kind.CHECK  # the truth lists test runs only
-    }
+    found, wanted = runs_by_offset(read(CLAUDE, data)[0]), certain_runs(row).keys()
     truth = {entry["offset"]: entry for entry in row["runner_results"]}
-    wanted = {
-        offset
-        for offset, entry in truth.items()
-        if entry["runner"] in BY_RUNNER
-        and entry["exit_code_is_the_runners"] == "yes"
-        and not entry["output_truncated"]
-    }
     test_runs = {offset for offset, one in found.items() if one.kind is Kind.TEST_RUN}
     assert wanted <= found.keys()
     assert test_runs <= truth.keys()
@@ -177,7 +148,5 @@ def test_a_grown_session_keeps_its_earlier_records(shared: Path, chain: str) -> 
     assert len(files) >= 4
     for before, after in pairwise(path.read_bytes() for path in files):
         assert after.startswith(before)
-        reader, longer = (CLAUDE.reader(CLAUDE.read_header(data)) for data in (before, after))
-        settled = [record for line in LineSplitter().feed(before) for record in reader.feed(line)]
-        longer_settled = [record for line in LineSplitter().feed(after) for record in longer.feed(line)]
-        assert settled == longer_settled[: len(settled)]
+        earlier = settled(CLAUDE, before)
+        assert earlier == settled(CLAUDE, after)[: len(earlier)]

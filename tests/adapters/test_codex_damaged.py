@@ -1,29 +1,18 @@
 """Every Codex file of ``../shared/damaged`` behaves as its line in ``expected.jsonl`` says."""
 
-import json
 from pathlib import Path
 
 import pytest
 
-from adapters.base import Outcomes, Verdict
-from adapters.errors import DefectKind, UnknownHistoryModeError
+from adapters.base import Verdict
+from adapters.errors import DefectKind
 from adapters.lines import LineSplitter
-from adapters.objective import Flag, Objective, Outcome, decide_objective
 from adapters.record import Defect, ToolResult
 from adapters.registry import ADAPTERS
 from tests.adapters.contract import read
+from tests.adapters.corpora import counted, expected_of, objectives_of, read_on, refusal_of, verdict_of
 
 CODEX = ADAPTERS["codex"]
-FILE = Path(__file__).resolve().parents[2].parent / "shared/damaged/expected.jsonl"
-EXPECTED = (
-    [
-        row
-        for row in map(json.loads, FILE.read_text(encoding="utf-8").split("\n")[:-1])
-        if row["provider"] == "codex"
-    ]
-    if FILE.is_file()
-    else []
-)
 
 KINDS = {
     "torn record glued to the next record": DefectKind.GLUED,
@@ -44,20 +33,7 @@ KINDS = {
 }
 
 
-def verdict_of(found: Objective) -> str:
-    """Return the word of ``expected.jsonl`` for a result."""
-    if {Flag.CONFLICT, Flag.INCONSISTENT} & set(found.flags):
-        return "conflict"
-    return {Outcome.PASS: "pass", Outcome.FAIL: "fail"}.get(found.outcome, "shown")
-
-
-def counted(outcomes: Outcomes) -> dict[str, int]:
-    """Return the outcomes that occur."""
-    names = ("success", "failure", "unknown", "cancelled")
-    return {name: count for name in names if (count := getattr(outcomes, name))}
-
-
-@pytest.fixture(params=EXPECTED, ids=lambda row: row["file"].partition("_")[0])
+@pytest.fixture(params=expected_of("codex"), ids=lambda row: row["file"].partition("_")[0])
 def row(request: pytest.FixtureRequest) -> dict:
     """Give one line of the expectations."""
     return request.param
@@ -73,8 +49,7 @@ def data(row: dict, shared: Path) -> bytes:
 def test_a_damaged_file_gives_exactly_what_is_expected(row: dict, data: bytes) -> None:
     """Records, pending bytes, defects with place and kind, prompts, outcomes: all as stated, and nothing more."""
     if row.get("refuse"):
-        with pytest.raises(UnknownHistoryModeError):
-            CODEX.read_header(data)
+        assert refusal_of(CODEX, data) == "unknown-history-mode"
         return
     records, reader = read(CODEX, data)
     splitter = LineSplitter()
@@ -102,11 +77,9 @@ def test_a_damaged_file_proves_no_more_runs_than_expected(row: dict, data: bytes
     records, _ = read(CODEX, data)
     found = [
         [r.call_id, o.runner, o.passed, o.failed or 0, o.skipped or 0, r.exit_code, verdict_of(o)]
-        for r in records
-        if isinstance(r, ToolResult) and (o := decide_objective(r)) is not None
+        for r, o in objectives_of(records)
     ]
-    expected = row["runners"]
-    assert found == expected
+    assert found == row["runners"]
 
 
 @pytest.mark.parametrize(
@@ -129,16 +102,7 @@ def test_the_growing_file_keeps_its_events(shared: Path) -> None:
     before, after = (
         (shared / "damaged" / n).read_bytes() for n in ("c01_torn_tail.jsonl", "c02_torn_tail_later.jsonl")
     )
-    header = CODEX.read_header(before)
-    reader = CODEX.reader(header)
-    for line in LineSplitter().feed(before):
-        reader.feed(line)
-    cursor = reader.cursor()
-    second = CODEX.reader(CODEX.read_header(after), cursor)
-    second.resume(line for line in LineSplitter().feed(after) if line.offset < cursor.offset)
-    for line in LineSplitter(cursor.offset).feed(after[cursor.offset :]):
-        second.feed(line)
-    (result,) = second.finish()
+    _, (result,) = read_on(CODEX, before, after)
     assert isinstance(result, ToolResult)
     assert result.exit_code == 1
     assert result in read(CODEX, after)[0]

@@ -1,30 +1,26 @@
 """Every Codex file of ``../shared/samples`` is read as its ground truth says, or refused for a stated reason."""
 
-import json
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from adapters.base import Verdict
-from adapters.errors import AdapterError
-from adapters.objective import Kind, decide_objective
-from adapters.objective.runners import BY_RUNNER
 from adapters.record import ToolResult
 from adapters.registry import ADAPTERS
 from tests.adapters.contract import read
+from tests.adapters.corpora import (
+    SAMPLES,
+    certain_runs,
+    objectives_of,
+    refusal_of,
+    runs_by_offset,
+    sample_bytes,
+    settled,
+    truth_of,
+)
 
 CODEX = ADAPTERS["codex"]
-SAMPLES = Path(__file__).resolve().parents[2].parent / "shared/samples"
-TRUTH = (
-    [
-        row
-        for row in map(json.loads, (SAMPLES / "truth.jsonl").read_text(encoding="utf-8").split("\n")[:-1])
-        if row["provider"] == "codex"
-    ]
-    if SAMPLES.is_dir()
-    else []
-)
 LIVE = sorted(SAMPLES.glob("live/codex-*/sessions/**/*.jsonl"))
 
 REFUSED = {
@@ -41,28 +37,20 @@ PARTLY = {"sc015_0.50.0.jsonl", "sc016_0.52.0.jsonl", "sc017_0.106.0.jsonl"}
 """Public fixtures written by hand, with types that no Codex writes."""
 
 
-def whole(data: bytes) -> bytes:
-    """Return the file with its last newline: the truth counts a whole last record, a reader waits for its end."""
-    return data if data.endswith(b"\n") or not data.rstrip().endswith(b"}") else data + b"\n"
-
-
-@pytest.fixture(params=TRUTH, ids=lambda row: row["file"].partition("/")[2])
+@pytest.fixture(params=truth_of("codex"), ids=lambda row: row["file"].partition("/")[2])
 def row(request: pytest.FixtureRequest) -> dict:
     """Give one line of the truth."""
     return request.param
 
 
 @pytest.fixture
-def data(row: dict, shared: Path) -> bytes:
+def data(row: dict) -> bytes:
     """Give the bytes of its file, or see it refused."""
-    data = (shared / "samples" / row["file"]).read_bytes()
-    name = Path(row["file"]).name
+    data, name = sample_bytes(row), Path(row["file"]).name
     if name in REFUSED:
-        with pytest.raises(AdapterError) as caught:
-            CODEX.read_header(data)
-        assert caught.value.reason == REFUSED[name]
+        assert refusal_of(CODEX, data) == REFUSED[name]
         pytest.skip("refused, as it should be")
-    return whole(data)
+    return data
 
 
 @pytest.mark.requirement("T70", "X2")
@@ -85,26 +73,10 @@ def test_counts_agree_with_the_truth(row: dict, data: bytes) -> None:
 @pytest.mark.requirement("T73", "X2")
 def test_runner_results_agree_with_the_truth(row: dict, data: bytes) -> None:
     """Every run of a recognised runner is found at its line with its counts, and no run is found elsewhere."""
-    records, _ = read(CODEX, data)
-    found = {
-        record.lines[-1].offset: objective
-        for record in records
-        if isinstance(record, ToolResult)
-        and (objective := decide_objective(record)) is not None
-        and objective.kind is not Kind.CHECK  # the truth lists test runs only
-    }
-    truth = {entry["offset"]: entry for entry in row["runner_results"]}
-    wanted = {
-        offset
-        for offset, entry in truth.items()
-        if entry["runner"] in BY_RUNNER
-        and entry["exit_code_is_the_runners"] == "yes"
-        and not entry["output_truncated"]
-        and not entry.get("polled")
-    }
-    assert wanted <= found.keys() <= truth.keys()
-    for offset in wanted:
-        one, entry = found[offset], truth[offset]
+    found, wanted = runs_by_offset(read(CODEX, data)[0]), certain_runs(row)
+    assert wanted.keys() <= found.keys() <= {entry["offset"] for entry in row["runner_results"]}
+    for offset, entry in wanted.items():
+        one = found[offset]
         assert (one.runner, one.passed, one.failed or 0) == (
             entry["runner"],
             entry["passed"],
@@ -119,16 +91,8 @@ def test_a_grown_session_keeps_its_earlier_records(shared: Path, chain: str) -> 
     assert len(files) >= 2
     for before, after in pairwise(path.read_bytes() for path in files):
         assert after.startswith(before)
-        header = CODEX.read_header(before)
-        reader, longer = CODEX.reader(header), CODEX.reader(CODEX.read_header(after))
-        settled = [record for line in _lines(before) for record in reader.feed(line)]
-        assert settled == [record for line in _lines(after) for record in longer.feed(line)][: len(settled)]
-
-
-def _lines(data: bytes) -> list:
-    from adapters.lines import LineSplitter
-
-    return list(LineSplitter().feed(data))
+        earlier = settled(CODEX, before)
+        assert earlier == settled(CODEX, after)[: len(earlier)]
 
 
 @pytest.mark.skipif(not LIVE, reason="../shared is absent")
@@ -160,8 +124,7 @@ def test_live_test_runs_are_found_where_the_scripts_ran_them(shared: Path) -> No
         "codex-0.171.0-direct",
     ):
         first = min((shared / "samples/live" / host / "sessions").rglob("*.jsonl"))
-        records, _ = read(CODEX, first.read_bytes())
-        runs = [o for r in records if isinstance(r, ToolResult) and (o := decide_objective(r)) is not None]
+        runs = [found for _, found in objectives_of(read(CODEX, first.read_bytes())[0])]
         assert [(o.runner, o.passed, o.failed, o.outcome.value) for o in runs][:1] == [
             ("pytest", 3, 1, "fail")
         ], host

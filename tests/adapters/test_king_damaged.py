@@ -5,26 +5,17 @@ from pathlib import Path
 
 import pytest
 
-from adapters.base import Outcomes, Verdict
-from adapters.errors import AdapterError, CursorError, DefectKind
+from adapters.base import Verdict
+from adapters.errors import CursorError, DefectKind
 from adapters.king import KingAdapter
 from adapters.lines import LineSplitter
-from adapters.objective import Flag, Objective, Outcome, decide_objective
+from adapters.objective import Outcome
 from adapters.record import CallStatus, Defect, HumanStatement, ToolResult
 from adapters.registry import ADAPTERS
 from tests.adapters.contract import raw_of, read
+from tests.adapters.corpora import counted, expected_of, objectives_of, refusal_of, verdict_of
 
 KING = ADAPTERS["king"]
-FILE = Path(__file__).resolve().parents[2].parent / "shared/damaged/expected.jsonl"
-EXPECTED = (
-    [
-        row
-        for row in map(json.loads, FILE.read_text(encoding="utf-8").split("\n")[:-1])
-        if row["provider"] == "king"
-    ]
-    if FILE.is_file()
-    else []
-)
 
 KINDS = {
     "two whole records without newline (}{)": DefectKind.GLUED,
@@ -46,26 +37,13 @@ PIPED = {"k11_runners.jsonl": {"Bash_4"}}
 """Calls whose shell line is a pipe: their counts may be shown, and no outcome proved."""
 
 
-def verdict_of(found: Objective) -> str:
-    """Return the word of ``expected.jsonl`` for a result."""
-    if {Flag.CONFLICT, Flag.INCONSISTENT} & set(found.flags):
-        return "conflict"
-    return {Outcome.PASS: "pass", Outcome.FAIL: "fail"}.get(found.outcome, "shown")
-
-
 def code_of(result: ToolResult) -> int | None:
     """Return the exit code that is stated or follows: a success without a number is 0 of the whole line."""
     ended_well = result.status is CallStatus.COMPLETED and result.error_flag is False
     return 0 if ended_well and result.exit_code is None else result.exit_code
 
 
-def counted(outcomes: Outcomes) -> dict[str, int]:
-    """Return the outcomes that occur."""
-    names = ("success", "failure", "unknown", "cancelled")
-    return {name: count for name in names if (count := getattr(outcomes, name))}
-
-
-@pytest.fixture(params=EXPECTED, ids=lambda row: row["file"].removesuffix("/wire.jsonl"))
+@pytest.fixture(params=expected_of("king"), ids=lambda row: row["file"].removesuffix("/wire.jsonl"))
 def row(request: pytest.FixtureRequest) -> dict:
     """Give one line of the expectations."""
     return request.param
@@ -77,9 +55,7 @@ def data(row: dict, shared: Path) -> bytes:
     data = (shared / "damaged" / row["file"]).read_bytes()
     assert (row["file"] in REFUSED) == row.get("refuse", False)
     if row["file"] in REFUSED:
-        with pytest.raises(AdapterError) as caught:
-            KING.read_header(data)
-        assert caught.value.reason == REFUSED[row["file"]]
+        assert refusal_of(KING, data) == REFUSED[row["file"]]
         pytest.skip("refused, as it should be")
     return data
 
@@ -117,8 +93,7 @@ def test_a_damaged_file_proves_no_more_runs_than_expected(row: dict, data: bytes
     piped = PIPED.get(row["file"], set())
     found = {
         r.call_id: [r.call_id, o.runner, o.passed, o.failed or 0, o.skipped or 0, code_of(r), verdict_of(o)]
-        for r in records
-        if isinstance(r, ToolResult) and (o := decide_objective(r)) is not None
+        for r, o in objectives_of(records)
     }
     expected = {entry[0]: [*entry[:3], entry[3] or 0, entry[4] or 0, *entry[5:]] for entry in row["runners"]}
     if row["file"] in SEEN_BEFORE:
@@ -219,7 +194,7 @@ def test_a_large_file_agrees_with_its_truth(shared: Path, tmp_path: Path) -> Non
     script = [sys.executable, str(shared / "damaged/gen_big.py"), "king", str(place), "--turns", "500"]
     truth = json.loads(subprocess.run(script, check=True, capture_output=True).stdout)
     records, reader = read(KING, place.read_bytes(), piece=65_536)
-    runs = [o for r in records if isinstance(r, ToolResult) and (o := decide_objective(r)) is not None]
+    runs = [run for _, run in objectives_of(records)]
     assert reader.tallies.prompts == truth["prompts"]
     assert counted(reader.tallies.outcomes) == {k: truth[k] for k in ("success", "failure", "unknown")}
     assert len(runs) == truth["runs"]

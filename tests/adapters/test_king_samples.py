@@ -1,32 +1,27 @@
 """Every King file of ``../shared/samples`` is read as its ground truth says, or refused for a stated reason."""
 
 import json
-from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 
 import pytest
 
 from adapters.base import Verdict
-from adapters.errors import AdapterError
-from adapters.lines import LineSplitter
-from adapters.objective import Kind, decide_objective
-from adapters.objective.runners import BY_RUNNER
 from adapters.record import Defect, ToolResult, Unknown
 from adapters.registry import ADAPTERS
 from tests.adapters.contract import read
+from tests.adapters.corpora import (
+    SAMPLES,
+    certain_runs,
+    objectives_of,
+    refusal_of,
+    runs_by_offset,
+    sample_bytes,
+    settled,
+    truth_of,
+)
 
 KING, KIMI = ADAPTERS["king"], ADAPTERS["kimi"]
-SAMPLES = Path(__file__).resolve().parents[2].parent / "shared/samples"
-TRUTH = (
-    [
-        row
-        for row in map(json.loads, (SAMPLES / "truth.jsonl").read_text(encoding="utf-8").split("\n")[:-1])
-        if row["provider"] == "king"
-    ]
-    if SAMPLES.is_dir()
-    else []
-)
 LIVE = sorted(SAMPLES.glob("live/kimi-*/**/*.jsonl"))
 WIRES = [path for path in LIVE if path.name == "wire.jsonl"]
 OTHERS = [path for path in LIVE if path.name != "wire.jsonl"]
@@ -40,12 +35,7 @@ NO_METADATA = {"sk011", "sk012", "sk013", "sk014", "sk018"}
 METADATA = b'{"type":"metadata","protocol_version":"1.4","created_at":1787220000000}\n'
 
 
-def whole(data: bytes) -> bytes:
-    """Return the file with its last newline: the truth counts a whole last record, a reader waits for its end."""
-    return data if data.endswith(b"\n") or not data.rstrip().endswith(b"}") else data + b"\n"
-
-
-@pytest.fixture(params=TRUTH, ids=lambda row: row["file"].partition("/")[2])
+@pytest.fixture(params=truth_of("king"), ids=lambda row: row["file"].partition("/")[2])
 def row(request: pytest.FixtureRequest) -> dict:
     """Give one line of the truth; a torn last line is no record."""
     return {
@@ -55,20 +45,17 @@ def row(request: pytest.FixtureRequest) -> dict:
 
 
 @pytest.fixture
-def data(row: dict, shared: Path) -> bytes:
+def data(row: dict) -> bytes:
     """Give the bytes of its file, or see it refused; a wire without a header is given one, and its count."""
-    data = (shared / "samples" / row["file"]).read_bytes()
-    stem = Path(row["file"]).name[:5]
-    if stem in KIMI_CLI | NO_METADATA:
-        with pytest.raises(AdapterError) as caught:
-            KING.read_header(data)
-        assert caught.value.reason == ("python-kimi-cli" if stem in KIMI_CLI else "header")
+    data, stem = sample_bytes(row), Path(row["file"]).name[:5]
     if stem in KIMI_CLI:
+        assert refusal_of(KING, data) == "python-kimi-cli"
         pytest.skip("refused, as it should be")
     if stem in NO_METADATA:
+        assert refusal_of(KING, data) == "header"
         row["records"] = {**row["records"], "metadata": 1}
-        return METADATA + whole(data)
-    return whole(data)
+        return METADATA + data
+    return data
 
 
 @pytest.mark.requirement("T71", "X2")
@@ -91,23 +78,8 @@ def test_counts_agree_with_the_truth(row: dict, data: bytes) -> None:
 @pytest.mark.requirement("T73", "X2")
 def test_runner_results_agree_with_the_truth(row: dict, data: bytes) -> None:
     """Every run of a recognised runner is found at its line with its counts, and no run is found elsewhere."""
-    records, _ = read(KING, data)
-    found = {
-        record.lines[-1].offset: objective
-        for record in records
-        if isinstance(record, ToolResult)
-        and (objective := decide_objective(record)) is not None
-        and objective.kind is not Kind.CHECK  # the truth lists test runs only
-    }
-    truth = {entry["offset"]: entry for entry in row["runner_results"]}
-    wanted = {
-        offset
-        for offset, entry in truth.items()
-        if entry["runner"] in BY_RUNNER
-        and entry["exit_code_is_the_runners"] == "yes"
-        and not entry["output_truncated"]
-    }
-    assert wanted <= found.keys() <= truth.keys()
+    found, listed = runs_by_offset(read(KING, data)[0]), {entry["offset"] for entry in row["runner_results"]}
+    assert certain_runs(row).keys() <= found.keys() <= listed
 
 
 def test_a_grown_session_keeps_its_earlier_records(shared: Path) -> None:
@@ -116,13 +88,8 @@ def test_a_grown_session_keeps_its_earlier_records(shared: Path) -> None:
     files.append(shared / "samples/king/sk001_wire_1.4.jsonl")
     for before, after in pairwise(path.read_bytes() for path in files):
         assert after.startswith(before)
-        reader, longer = (KING.reader(KING.read_header(data)) for data in (before, after))
-        settled = [record for line in _lines(before) for record in reader.feed(line)]
-        assert settled == [record for line in _lines(after) for record in longer.feed(line)][: len(settled)]
-
-
-def _lines(data: bytes) -> list:
-    return list(LineSplitter().feed(data))
+        earlier = settled(KING, before)
+        assert earlier == settled(KING, after)[: len(earlier)]
 
 
 def _name(path: Path) -> str:
@@ -163,9 +130,7 @@ def _said_by_the_harness(data: bytes) -> int:
 @pytest.mark.parametrize("path", OTHERS, ids=_name)
 def test_a_live_file_that_is_no_wire_is_refused(path: Path) -> None:
     """The index of sessions, what the host printed, and the logs of the rig are no transcripts."""
-    with pytest.raises(AdapterError) as caught:
-        KIMI.read_header(path.read_bytes())
-    assert caught.value.reason == "header"
+    assert refusal_of(KIMI, path.read_bytes()) == "header"
 
 
 @pytest.mark.skipif(not LIVE, reason="../shared is absent")
@@ -185,11 +150,6 @@ def test_live_failures_have_the_codes_of_their_commands() -> None:
 def test_live_test_runs_are_found_where_the_scripts_ran_them() -> None:
     """Each driven main session ran pytest once, with one failure of four, and once only printed a summary."""
     for folder in ("kimi-0.10.0", "kimi-0.20.0", "kimi-0.43.1", "kimi-2.1.0", "kimi-0.20.0-resumed-by-2.1.0"):
-        runs = [run for path in WIRES if folder in path.parts for run in _runs(path.read_bytes())]
+        records = [read(KIMI, path.read_bytes())[0] for path in WIRES if folder in path.parts]
+        runs = [run for one in records for _, run in objectives_of(one)]
         assert [(r.runner, r.passed, r.failed, r.outcome.value) for r in runs] == [("pytest", 3, 1, "fail")]
-
-
-def _runs(data: bytes) -> Iterator:
-    for record in read(KIMI, data)[0]:
-        if isinstance(record, ToolResult) and (found := decide_objective(record)) is not None:
-            yield found

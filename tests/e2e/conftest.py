@@ -4,7 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e.keyrings import Rotated, log_signer
+from tests.e2e.offers import assert_good_one_works
 from tests.simulators.worlds import Moment, World, grow, new_world
+from timeline.epochs import change_log_key
 
 
 @pytest.fixture(scope="session")
@@ -44,3 +47,12 @@ def host(fresh: World, tmp_path: Path) -> World:
     (tmp_path / "host" / "project").mkdir(parents=True)
     (tmp_path / "host" / ".codex" / "sessions").mkdir(parents=True)
     return World(copy.folder, tmp_path / "host")
+
+
+@pytest.fixture
+def rotated(world: World) -> Rotated:
+    """Give a world with one more source after the change, so that both keys have signed sidecars."""
+    old = log_signer(world)
+    change_log_key(world.session, "rotation")
+    assert_good_one_works(world)
+    return Rotated(world, old, log_signer(world))

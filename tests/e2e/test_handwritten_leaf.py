@@ -139,7 +139,8 @@ def _log_key_for_owner(desk: Desk) -> list[Row]:
 
 def _log_key_appoints_a_key(desk: Desk) -> list[Row]:
     stranger = _stranger(desk.keystore.pins.origin)
-    body = KeyEpoch(epoch=1, log_key=str(stranger.verifier), owner_key=str(desk.keystore.pins.owner))
+    pins = desk.keystore.pins
+    body = KeyEpoch(epoch=1, log_key=str(stranger.verifier), owner_key=str(pins.owner), reason="compromised")
     return [desk.row(desk.leaf(body), desk.keystore.log)]
 
 

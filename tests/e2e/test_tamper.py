@@ -128,7 +128,7 @@ def _put(database: Path, content: bytes) -> None:
 MISSING = {
     "state/head": {"state-incomplete"},
     "state/state.db": {"state-incomplete"},
-    "trust/anchor": {"state-incomplete"},
+    "trust/anchor": {"anchor-lost"},
     "trust/pins": {"state-incomplete"},
     "trust/keys/owner.key": {"state-incomplete"},
     "trust/keys/log.key": {"state-incomplete"},

@@ -84,7 +84,7 @@ def neutral(text: str, folder: Path, node_modules: Path | None, programs: Path) 
               sys.base_prefix: "/w/base"}  # fmt: skip
     if node_modules is not None:
         places[str(node_modules)] = "/w/project/node_modules"
-    places[str(Path.home())] = "/w/home"
+    places[str(Path.home())] = "/w/user"
     for place, name in places.items():
         text = text.replace(place, name)
     return re.sub(r"/tmp/[\w./-]*", "/w/tmp", text)

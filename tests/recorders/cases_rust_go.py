@@ -1,4 +1,4 @@
-"""What cargo and go are made to print: tests and builds."""
+"""What cargo, cargo-nextest and go are made to print: tests and builds."""
 
 from tests.recorders.case import Case, check, meaning
 
@@ -23,6 +23,45 @@ CARGO = [
          meaning("skipped", passed=0, failed=0, skipped=0, total=0)),
     Case("no-run", {**CRATE, "src/lib.rs": LIB}, "cargo test --no-run", None),
     Case("list", {**CRATE, "src/lib.rs": LIB}, "cargo test -- --list", None),
+]  # fmt: skip
+FLAKY = """#[test]
+fn flaky() {
+    let seen = std::path::Path::new("seen");
+    let first = !seen.exists();
+    std::fs::write(seen, "").unwrap();
+    assert!(!first);
+}
+"""
+SLOW = "#[test]\nfn slow() { std::thread::sleep(std::time::Duration::from_secs(30)) }\n"
+LIMIT = '[profile.default]\nslow-timeout = { period = "100ms", terminate-after = 1, grace-period = "0s" }\n'
+LEAKS = '#[test]\nfn leaks() { std::process::Command::new("sleep").arg("2").spawn().unwrap(); }\n'
+NEXTEST = [
+    Case("pass", {**CRATE, "src/lib.rs": DOC + LIB, "tests/it.rs": "#[test]\nfn e() {}\n"}, "cargo nextest run",
+         meaning("pass", passed=3, failed=0, skipped=1, total=4)),
+    Case("fail", {**CRATE, "src/lib.rs": LIB, "tests/it.rs": BAD}, "cargo nextest run --no-fail-fast",
+         meaning("fail", passed=2, failed=1, skipped=1, total=4)),
+    Case("stops", {**CRATE, "src/lib.rs": BAD + LIB.replace("fn b", "fn z")}, "cargo nextest run -j 1",
+         meaning("fail", "partial", passed=1, failed=1, skipped=1, total=3)),
+    Case("flaky", {**CRATE, "src/lib.rs": FLAKY}, "cargo nextest run --retries 1",
+         meaning("pass", passed=1, failed=0, skipped=0, total=1)),
+    Case("times-out", {**CRATE, "src/lib.rs": SLOW + "#[test]\nfn a() {}\n", ".config/nextest.toml": LIMIT},
+         "cargo nextest r", meaning("fail", passed=1, failed=1, skipped=0, total=2),
+         runs="cargo nextest run --no-fail-fast"),
+    Case("leaks", {**CRATE, "src/lib.rs": LEAKS}, "cargo nextest run",
+         meaning("pass", passed=1, failed=0, skipped=0, total=1)),
+    Case("aborts", {**CRATE, "src/lib.rs": "#[test]\nfn a() { std::process::abort() }\n"}, "cargo nextest run",
+         meaning("fail", passed=0, failed=1, skipped=0, total=1)),
+    Case("colour", {**CRATE, "src/lib.rs": LIB}, "cargo nextest run --color always",
+         meaning("pass", passed=2, failed=0, skipped=1, total=3)),
+    Case("script", {**CRATE, "src/lib.rs": BAD, "Makefile": "test:\n\t@cargo nextest run\n"}, "make test",
+         meaning("fail", passed=0, failed=1, skipped=0, total=1)),
+    Case("nothing", {**CRATE, "src/lib.rs": ""}, "cargo nextest run",
+         meaning("skipped", passed=0, failed=0, skipped=0, total=0)),
+    Case("none-matches", {**CRATE, "src/lib.rs": LIB}, "cargo nextest run nothing",
+         meaning("skipped", passed=0, failed=0, skipped=3, total=3)),
+    Case("does-not-build", {**CRATE, "src/lib.rs": "fn x( {"}, "cargo nextest run", meaning("error")),
+    Case("list", {**CRATE, "src/lib.rs": LIB}, "cargo nextest list", None),
+    Case("no-run", {**CRATE, "src/lib.rs": LIB}, "cargo nextest run --no-run", None),
 ]  # fmt: skip
 WARNS = "fn unused() {}\npub fn f() { let x = 1; }\n"
 CARGO_BUILD = [

@@ -1,4 +1,4 @@
-"""What ctest, rspec, PHPUnit, bats, prove, maven and gradle are made to print."""
+"""What ctest, rspec, PHPUnit, bats and prove are made to print."""
 
 from tests.recorders.case import Case, meaning
 
@@ -44,6 +44,18 @@ RSPEC = [
 
 PHP = "<?php\nuse PHPUnit\\Framework\\TestCase;\nclass ATest extends TestCase {\n"
 PHP_OK = PHP + "  public function testA() { $this->assertTrue(true); }\n"
+CONVERTED = meaning("error", passed=1, failed=0, errors=1, skipped=0, total=2)
+"""PHPUnit 9 makes warnings and notices exceptions; later versions remark on them."""
+
+
+def triggers(kind: str) -> str:
+    """Return a test class of which one of two tests makes PHP report something."""
+    return (
+        PHP_OK
+        + f"  public function testB() {{ trigger_error('x', E_USER_{kind}); $this->assertTrue(true); }}\n}}\n"
+    )
+
+
 PHPUNIT = [
     Case("pass", {"tests/ATest.php": PHP_OK + "}\n"}, "vendor/bin/phpunit tests",
          meaning("pass", passed=1, failed=0, errors=0, skipped=0, total=1), runs="phpunit tests"),
@@ -57,6 +69,25 @@ PHPUNIT = [
          meaning("pass", passed=1, failed=0, errors=0, skipped=2, total=3)),
     Case("risky", {"tests/ATest.php": PHP_OK + "  public function testB() { }\n}\n"}, "phpunit tests",
          meaning("pass", passed=2, failed=0, errors=0, skipped=0, total=2)),
+    Case("deprecation", {"tests/ATest.php": triggers("DEPRECATED")}, "phpunit tests",
+         meaning("pass", passed=2, failed=0, errors=0, skipped=0, total=2)),
+    Case("notice", {"tests/ATest.php": triggers("NOTICE")}, "phpunit tests",
+         meaning("pass", passed=2, failed=0, errors=0, skipped=0, total=2), older=CONVERTED),
+    Case("warning", {"tests/ATest.php": triggers("WARNING")}, "phpunit tests",
+         meaning("pass", passed=2, failed=0, errors=0, skipped=0, total=2), older=CONVERTED),
+    Case("fails-on-warning", {"tests/ATest.php": triggers("WARNING")}, "phpunit --fail-on-warning tests",
+         meaning("unknown", "inconsistent", passed=2, failed=0, errors=0, skipped=0, total=2), older=CONVERTED),
+    Case("class-without-tests", {"tests/ATest.php": PHP_OK + "}\n", "tests/BTest.php": PHP.replace("ATest", "BTest")
+                                 + "}\n"}, "phpunit tests",
+         meaning("unknown", "inconsistent", failed=0, errors=0, skipped=0, total=1),
+         older=meaning("pass", failed=0, errors=0, skipped=0, total=2)),
+    Case("failure-and-remarks", {"tests/ATest.php": triggers("WARNING").replace("true", "false")}, "phpunit tests",
+         meaning("fail", failed=2, errors=0, skipped=0, total=2),
+         older=meaning("fail", passed=0, failed=1, errors=1, skipped=0, total=2)),
+    Case("does-not-load", {"tests/ATest.php": "<?php\nthrow new Exception('x');\n"}, "phpunit tests",
+         meaning("error")),
+    Case("colour", {"tests/ATest.php": PHP_OK + "}\n"}, "phpunit --colors=always tests",
+         meaning("pass", passed=1, failed=0, errors=0, skipped=0, total=1)),
     Case("nothing", {"tests/x.php": "<?php\n"}, "phpunit tests",
          meaning("skipped", passed=0, failed=0, errors=0, skipped=0, total=0)),
     Case("list", {"tests/ATest.php": PHP_OK + "}\n"}, "phpunit --list-tests tests", None),
@@ -72,50 +103,4 @@ TAP = [
     Case("prove", {"t/a.t": PROVE.format("ok")}, "prove", meaning("pass", failed=0, total=2)),
     Case("prove-fails", {"t/a.t": PROVE.format("not ok")}, "prove -v", meaning("fail", total=2)),
     Case("prove-nothing", {"x": ""}, "prove", meaning("error")),
-]  # fmt: skip
-
-POM = """<project xmlns="http://maven.apache.org/POM/4.0.0"><modelVersion>4.0.0</modelVersion>
-<groupId>p</groupId><artifactId>p</artifactId><version>1</version>
-<properties><maven.compiler.source>8</maven.compiler.source><maven.compiler.target>8</maven.compiler.target>
-<project.build.sourceEncoding>UTF-8</project.build.sourceEncoding></properties>
-<dependencies><dependency><groupId>junit</groupId><artifactId>junit</artifactId><version>4.x</version>
-<scope>test</scope></dependency></dependencies><build><plugins>
-<plugin><artifactId>maven-resources-plugin</artifactId><version>3.3.0</version></plugin>
-<plugin><artifactId>maven-compiler-plugin</artifactId><version>3.10.1</version></plugin>
-<plugin><artifactId>maven-surefire-plugin</artifactId><version>2.22.3</version></plugin>
-</plugins></build></project>
-"""
-OFFLINE = "mvn -o -B -s /etc/maven/settings-debian.xml -Dmaven.repo.local=/usr/share/maven-repo "
-"""Debian's own repository holds the plugins in these versions."""
-JAVA = "import org.junit.*;\npublic class ATest {\n  @Test public void a() {}\n"
-MAVEN = "src/test/java/ATest.java"
-SUREFIRE = [
-    Case("pass", {"pom.xml": POM, MAVEN: JAVA + "}\n"}, "mvn test",
-         meaning("pass", passed=1, failed=0, errors=0, skipped=0, total=1), runs=OFFLINE + "test"),
-    Case("mixed", {"pom.xml": POM, MAVEN: JAVA + "  @Test public void b() { Assert.fail(); }\n"
-                   "  @Test public void c() { throw new RuntimeException(); }\n"
-                   "  @Ignore @Test public void d() {}\n}\n"},
-         "./mvnw -B verify",
-         meaning("fail", passed=1, failed=1, errors=1, skipped=1, total=4), runs=OFFLINE + "test"),
-    Case("skipped", {"pom.xml": POM, MAVEN: JAVA + "  @Ignore @Test public void d() {}\n}\n"}, "mvn clean test",
-         meaning("pass", passed=1, failed=0, errors=0, skipped=1, total=2), runs=OFFLINE + "test"),
-    Case("does-not-build", {"pom.xml": POM, MAVEN: "x"}, "mvn test", meaning("error"), runs=OFFLINE + "test"),
-    Case("skips-tests", {"pom.xml": POM, MAVEN: JAVA + "}\n"}, "mvn -DskipTests package", None,
-         runs=OFFLINE + "-DskipTests test"),
-]  # fmt: skip
-
-BUILD = """apply plugin: 'java'
-repositories { flatDir { dirs '/usr/share/java' } }
-dependencies { testCompile name: 'junit4'\n testCompile name: 'hamcrest-core' }
-"""
-GRADLE = [
-    Case("pass", {"build.gradle": BUILD, MAVEN: JAVA + "}\n"}, "./gradlew test 2>/dev/null",
-         meaning("pass", failed=0, packages_ok=1, packages_failed=0), runs="gradle --offline test 2>/dev/null"),
-    Case("fail", {"build.gradle": BUILD, MAVEN: JAVA + "  @Test public void b() { Assert.fail(); }\n}\n"},
-         "gradle test", meaning("fail", passed=1, failed=1, skipped=0, total=2, packages_ok=0, packages_failed=1),
-         runs="gradle --offline test"),
-    Case("nothing", {"build.gradle": BUILD}, "gradle test",
-         meaning("unknown", "partial"), runs="gradle --offline test 2>/dev/null"),
-    Case("does-not-build", {"build.gradle": BUILD, MAVEN: "x"}, "gradle check", meaning("error"),
-         runs="gradle --offline check"),
 ]  # fmt: skip

@@ -17,6 +17,7 @@ from sidecars.keys import Signer, Verifier
 from sidecars.leaf import (
     SIGNED_BY,
     Body,
+    EpochReason,
     KeyEpoch,
     Leaf,
     Policy,
@@ -53,9 +54,12 @@ def policy(*, simulated: bool = False, presence: Literal["terminal", "any"] = "t
     return Policy(owner_presence=presence, simulated_host=simulated)
 
 
-def key_epoch(epoch: int = 0, log: Signer = LOG, owner: Signer = OWNER) -> KeyEpoch:
-    """Give the leaf that puts a log key in force."""
-    return KeyEpoch(epoch=epoch, log_key=str(log.verifier), owner_key=str(owner.verifier))
+def key_epoch(
+    epoch: int = 0, log: Signer = LOG, owner: Signer = OWNER, *, reason: EpochReason | None = None
+) -> KeyEpoch:
+    """Give the leaf that puts a log key in force, by rotation unless it is the first or told otherwise."""
+    why = reason or ("rotation" if epoch else "first")
+    return KeyEpoch(epoch=epoch, log_key=str(log.verifier), owner_key=str(owner.verifier), reason=why)
 
 
 def entry(word: object) -> SidecarEntry:
@@ -122,13 +126,25 @@ class LogSimulator:
         self.frontier = self.frontier.append(leaf_hash(salt, envelope))
         self.view = replace(self.view, leaves=(*self.view.leaves, (salt, envelope)))
 
-    def sign(self, signer: Signer) -> bytes:
+    def sign(self, *signers: Signer) -> bytes:
         """Give a checkpoint of the present tree."""
-        return sign_checkpoint(Checkpoint(ORIGIN, self.frontier.size, Digest(self.frontier.root())), [signer])
+        return sign_checkpoint(
+            Checkpoint(ORIGIN, self.frontier.size, Digest(self.frontier.root())), list(signers)
+        )
 
-    def publish_head(self, signer: Signer | None = None) -> None:
-        """Sign the present tree as head."""
-        self.view = replace(self.view, head=self.sign(self.log if signer is None else signer))
+    def publish_head(self, *signers: Signer) -> None:
+        """Sign the present tree as head, with the present log key unless told otherwise."""
+        self.view = replace(self.view, head=self.sign(*(signers or (self.log,))))
+
+    def rotate(self, epoch: int, log: Signer, until: Until = Until.ANCHOR) -> View:
+        """Change the log key in an orderly way: the first head is signed by the old key and the new one."""
+        self.commit([key_epoch(epoch, log)], Until.STATE)
+        old, self.log = self.log, log
+        if until is not Until.STATE:
+            self.publish_head(old, log)
+        if until is Until.ANCHOR:
+            self.publish_anchor()
+        return self.view
 
     def publish_anchor(self) -> None:
         """Remember the head outside."""

@@ -35,6 +35,13 @@ from tests.sidecars.samples import LOG, OWNER, STRANGER, make_event
 
 BUNDLE = make_case(events=2, place=0, after=0).content
 CONTENT = attest(BUNDLE, LOG)
+PADDED = next(
+    found
+    for place in range(8)
+    if (found := json.loads(attest(make_case(events=8, place=place, after=0).content, LOG)))["payload"][-1]
+    == "="
+)
+"""An attestation whose payload leaves bits over in base64, which is a question of its length."""
 
 
 def verify(content: bytes) -> Proven:
@@ -173,7 +180,12 @@ def test_every_cut_and_addition_is_refused() -> None:
         canonical_json(json.loads(CONTENT) | {"extra": 1}) + b"\n",
         canonical_json(json.loads(CONTENT) | {"signatures": json.loads(CONTENT)["signatures"] * 2}) + b"\n",
         canonical_json(json.loads(CONTENT) | {"signatures": []}) + b"\n",
-        canonical_json(json.loads(CONTENT) | {"payload": loosely(json.loads(CONTENT)["payload"])}) + b"\n",
+        canonical_json(PADDED | {"payload": loosely(PADDED["payload"])}) + b"\n",
+        canonical_json(
+            PADDED
+            | {"signatures": [PADDED["signatures"][0] | {"sig": loosely(PADDED["signatures"][0]["sig"])}]}
+        )
+        + b"\n",
         CONTENT.replace(b"\n", b"\r\n"),
     ],
 )

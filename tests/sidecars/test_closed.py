@@ -76,6 +76,19 @@ def test_good_examples_are_read_by_both() -> None:
         assert canonical_json(read_leaf(raw, str(kind))) == raw == format_leaf(parse_leaf(raw, kind))
 
 
+@pytest.mark.requirement("X7")
+@pytest.mark.parametrize("epoch", [0, 1, 2])
+@pytest.mark.parametrize("reason", ["first", "rotation", "lost", "compromised", "stolen", "", None])
+def test_the_first_epoch_and_no_other_is_called_first(epoch: int, reason: str | None) -> None:
+    """A change of the key says why; the beginning changes none."""
+    leaf: Any = strict_loads(LEAVES[Kind.KEY_EPOCH])
+    leaf["body"] |= {"epoch": epoch, "reason": reason}
+    raw = canonical_json(leaf)
+    fine = reason == "first" if epoch == 0 else reason in {"rotation", "lost", "compromised"}
+    for read in (parse_as(Kind.KEY_EPOCH), read_as(Kind.KEY_EPOCH)):
+        assert (verdict(read, raw) is None) == fine
+
+
 def test_another_kind_is_refused() -> None:
     """A leaf is read as the kind that was signed, and a kind that no proof shows is not read at all."""
     for kind, raw in LEAVES.items():
@@ -122,6 +135,8 @@ _VALUES = st.sampled_from(
         "pass",
         "unknown",
         "policy",
+        "first",
+        "rotation",
         "source:" + "0" * 32,
         "timeline-event:" + "0" * 32,
         "A" * 22,

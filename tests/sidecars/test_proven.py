@@ -24,10 +24,10 @@ from sidecars.errors import (
 )
 from sidecars.event import format_event
 from sidecars.keys import Signer, Verifier
-from sidecars.leaf import Kind, SidecarEntry, parse_leaf
+from sidecars.leaf import EpochReason, Kind, SidecarEntry, parse_leaf
 from sidecars.merkle import leaf_hash
 from sidecars.note import Note, NoteSignature, format_note, parse_note
-from sidecars.proven import verify_bundle
+from sidecars.proven import not_proved, verify_bundle
 from tests.sidecars.proofs import (
     KEYS,
     WITNESSES,
@@ -315,6 +315,46 @@ def test_an_event_of_the_newer_epoch_needs_no_older_key() -> None:
     assert (proven.epoch, proven.log_keys) == (1, (NEW_LOG.verifier.ref,))
 
 
+@pytest.mark.requirement("X7")
+def test_the_first_head_after_a_rotation_proves_by_both_signatures() -> None:
+    """Before, at and right after the change; the new key's signature alone is one that no orderly log shows."""
+    log = LogSimulator()
+    leaf, sidecar = enter(log, events_of(2))
+    before = Case(log, leaf, sidecar)
+    assert verify_bundle(before.content, KEYS).checkpoint.size == 3
+    log.rotate(1, NEW_LOG)
+    at = Case(log, leaf, sidecar, shown=(0, 1, 3), signers=(LOG, NEW_LOG))
+    assert verify_bundle(at.content, BOTH).log_keys == tuple(sorted((LOG.ref, NEW_LOG.ref)))
+    with pytest.raises(UnknownKeyError, match="first checkpoint after a rotation"):
+        verify_bundle(at.but(signers=(NEW_LOG,)).content, BOTH)
+    with pytest.raises(UnknownKeyError, match="newest epoch"):
+        verify_bundle(at.but(signers=(LOG,)).content, BOTH)
+    log.commit([entry("after")])
+    after = Case(log, leaf, sidecar, shown=(0, 1, 3), signers=(NEW_LOG,))
+    assert verify_bundle(after.content, BOTH).epoch == 0
+
+
+@pytest.mark.requirement("X7")
+@pytest.mark.parametrize("reason", ["lost", "compromised", "rotation"])
+def test_a_proof_says_where_its_own_log_key_was_declared_stolen(reason: EpochReason) -> None:
+    """What a thief could have written is named as that; a key that was lost or replaced is no such thing."""
+    log = LogSimulator()
+    leaf, sidecar = enter(log, events_of(1))
+    log.commit([key_epoch(1, NEW_LOG, reason=reason)])
+    log.log = NEW_LOG
+    signers = (LOG, NEW_LOG) if reason == "rotation" else (NEW_LOG,)
+    proven = verify_bundle(Case(log, leaf, sidecar, shown=(0, 1, 3), signers=signers).content, BOTH)
+    stolen = reason == "compromised"
+    assert proven.compromised == stolen
+    assert any("stolen" in item for item in not_proved(proven)) == stolen
+    second, sidecar = enter(log, events_of(2))
+    later = verify_bundle(
+        Case(log, second, sidecar, shown=(0, 3), signers=(NEW_LOG,)).content,
+        (OWNER.verifier, NEW_LOG.verifier),
+    )
+    assert not later.compromised
+
+
 def test_a_key_of_another_epoch_proves_nothing() -> None:
     """A newer key under an older leaf, an older key under a newer leaf or head: refused, all keys being known."""
     with pytest.raises(UnknownKeyError, match="newest epoch"):
@@ -342,6 +382,8 @@ def test_each_epoch_shown_is_needed_and_each_needed_one_is_shown() -> None:
     leaf, sidecar = enter(log, events_of(1))
     log.commit([key_epoch(1, NEW_LOG)])
     log.commit([key_epoch(2, third)])
+    log.log = third
+    log.commit([entry("after")])
     case = Case(log, leaf, sidecar, shown=(0, 1, 4), signers=(third,))
     keys = (*BOTH, third.verifier)
     assert verify_bundle(case.content, keys).epoch == 0

@@ -1,16 +1,19 @@
 """The examples in docs/spec are real: each is read, verified and, where it can be, made again byte for byte."""
 
+import hashlib
 import re
 from pathlib import Path
 
 import pytest
 
+from sidecars.carried import check_contained, check_text, open_carried, sign_carried
 from sidecars.checkpoint import open_checkpoint
 from sidecars.cosignature import WitnessVerifier
 from sidecars.envelope import open_envelope, seal
 from sidecars.keys import Verifier
 from sidecars.leaf import Kind, leaf_hash, parse_leaf, payload_type
 from sidecars.merkle import inclusion_proof
+from sidecars.minisign import MinisignKey
 from sidecars.proof import TlogProof, format_proof, parse_proof, verify_proof
 from sidecars.proven import verify_bundle
 from sidecars.sidecar import PAYLOAD_TYPE, format_sidecar, parse_sidecar
@@ -99,7 +102,23 @@ def test_the_proof_of_an_event_verifies(root: Path) -> None:
     assert content == make_case(events=2, place=1, after=0).but(witnesses=WITNESSES[:1]).content
 
 
-@pytest.mark.parametrize("page", ["envelope.md", "sidecar.md", "log.md", "proof.md"])
+def test_the_carried_anchor_opens(root: Path) -> None:
+    """The example of carried-anchor.md is what the library writes, by the published key, of the published leaves."""
+    hashes, text, prehash, signature, key = (
+        blocks(root, "carried-anchor.md", kind)[0]
+        for kind in ("hashes", "text", "blake2b", "minisig", "minisign-key")
+    )
+    verifier = Verifier.parse(*blocks(root, "log.md", "vkey-log"))
+    opened = open_carried(f"{signature}\n".encode(), ORIGIN, [verifier])
+    check_text(opened.anchor, f"{text}\n".encode())
+    check_contained(opened, [bytes.fromhex(line) for line in hashes.split("\n")], verifier)
+    assert (opened.anchor.checkpoint.size, opened.anchor.at) == (3, 1_790_000_000)
+    assert sign_carried(opened.anchor, LOG) == f"{signature}\n".encode()
+    assert hashlib.blake2b(opened.anchor.text).hexdigest() == prehash
+    assert str(MinisignKey.of(verifier)) == key
+
+
+@pytest.mark.parametrize("page", ["envelope.md", "sidecar.md", "log.md", "proof.md", "carried-anchor.md"])
 def test_every_reason_in_a_specification_exists(root: Path, page: str) -> None:
     """A specification names no reason that the library does not have."""
     import sidecars.errors
@@ -108,7 +127,15 @@ def test_every_reason_in_a_specification_exists(root: Path, page: str) -> None:
     text = (root / "docs" / "spec" / page).read_text(encoding="utf-8")
     table = re.findall(r"^\|[^\n]*\|$", text, re.MULTILINE)
     named = {word for line in table for word in re.findall(r"`([a-z]+(?:-[a-z]+)+)`", line)}
-    words = {"format-policy", "key-epoch", "partly-understood", "prefix-proof", "test-run"}
+    words = {
+        "anchor-policy",
+        "anchor-recovery",
+        "format-policy",
+        "key-epoch",
+        "partly-understood",
+        "prefix-proof",
+        "test-run",
+    }
     words |= {
         f"transcript-{what}" for what in ("replaced", "rewritten", "truncated")
     }  # reasons of an invalidation

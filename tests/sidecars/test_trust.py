@@ -26,8 +26,8 @@ from sidecars.errors import (
 )
 from sidecars.keys import Signer
 from sidecars.leaf import Leaf, seal_leaf
-from sidecars.trust import AnchorRepairable, Consistent, HeadRepairable
-from tests.sidecars.samples import LOG, ORIGIN, OWNER, STRANGER, digest_text, make_enrollment
+from sidecars.trust import AnchorRepairable, Consistent, Epoch, HeadRepairable
+from tests.sidecars.samples import AT, LOG, ORIGIN, OWNER, STRANGER, digest_text, make_enrollment
 from tests.sidecars.simulator import REVOCATION, LogSimulator, Until, View, entry, examine, key_epoch, policy
 
 NEXT_LOG = Signer(ORIGIN, b"n" * 32)
@@ -51,7 +51,8 @@ def test_state_head_and_anchor_that_agree_are_believed(log: LogSimulator) -> Non
     finding = examine(log.view)
     assert isinstance(finding, Consistent)
     assert (finding.belief.size, finding.belief.root) == (8, Digest(log.frontier.root()))
-    assert (finding.belief.policy, finding.belief.epoch) == (policy(), 0)
+    assert finding.belief.policy == policy()
+    assert finding.belief.epochs == (Epoch(0, 1, AT + 1, "first", LOG.verifier),)
     assert finding.belief.log_key == LOG.verifier
     assert finding.head.note == log.view.head
 
@@ -373,30 +374,6 @@ def test_a_key_epoch_for_another_owner_is_refused(log: LogSimulator) -> None:
     log.commit([key_epoch(1, LOG, STRANGER)])
     with pytest.raises(UnknownKeyError):
         examine(log.view)
-
-
-def test_a_new_log_key_rules_from_its_epoch_on(log: LogSimulator) -> None:
-    """After the change the new key signs leaves and heads, and the old key neither."""
-    keys = [LOG.verifier, NEXT_LOG.verifier]
-    log.commit([key_epoch(1, NEXT_LOG)], Until.STATE)
-    assert isinstance(examine(log.view, log_keys=keys), HeadRepairable)
-    log.publish_head(LOG)
-    with pytest.raises(UnknownKeyError):
-        examine(log.view, log_keys=keys)
-    log.publish_head(NEXT_LOG)
-    finding = examine(
-        log.view, log_keys=keys
-    )  # the anchor is still signed by the old key, in force at its size
-    assert isinstance(finding, AnchorRepairable)
-    assert (finding.belief.epoch, finding.belief.log_key) == (1, NEXT_LOG.verifier)
-    log.publish_anchor()
-    log.log = NEXT_LOG
-    log.commit([entry("new")])
-    assert isinstance(examine(log.view, log_keys=keys), Consistent)
-    log.log = LOG
-    log.commit([entry("old key")], Until.STATE)
-    with pytest.raises(UnknownKeyError):
-        examine(log.view, log_keys=keys)
 
 
 def test_a_head_by_a_key_that_is_not_pinned_is_refused_at_once(log: LogSimulator) -> None:

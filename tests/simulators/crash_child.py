@@ -29,6 +29,12 @@ def init_and_die_at(world: World, step: Step) -> bool:
     return _was_killed(_start(lambda: service.init_state(session, owner_presence="any")))
 
 
+def act_and_die_at(world: World, step: Step, act: Callable[[service.Session], object]) -> bool:
+    """Do something that commits in a child that kills itself at ``step``; whether it got that far."""
+    session = with_probe(world.session, _dying_at(step, 1))
+    return _was_killed(_start(lambda: act(session)))
+
+
 def index_and_kill_after(world: World, seconds: float) -> bool:
     """Index in a child and kill it after ``seconds``; whether it was still at work then."""
     reading, writing = os.pipe()

@@ -10,7 +10,7 @@ import signal
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -159,10 +159,15 @@ class Served:
 
 @contextmanager
 def serving(
-    folder: Folder, *, clock: HandClock | None = None, stopwatch: HandStopwatch | None = None
+    folder: Folder,
+    *,
+    clock: HandClock | None = None,
+    stopwatch: HandStopwatch | None = None,
+    at: str | None = None,
 ) -> Iterator[Served]:
-    """Serve a witness on a Unix socket while the block runs, and stop it as a signal would."""
-    with working(folder, clock := clock or HandClock()) as witness, socket_path() as path:
+    """Serve a witness on a Unix socket (``at``, or a new one) while the block runs, and stop it as a signal would."""
+    place = socket_path() if at is None else nullcontext(at)
+    with working(folder, clock := clock or HandClock()) as witness, place as path:
         answers: list[Answer] = []
         endpoint = UnixEndpoint(path)
         server = SocketServer(endpoint, 0o600, witness, stopwatch or HandStopwatch(), answers.append)

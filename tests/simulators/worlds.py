@@ -17,8 +17,9 @@ from tests.simulators.hosts import CodexRollout, pytest_output, stepping_clock
 from timeline import answers, service
 from timeline.clock import Clock, SystemEntropy
 from timeline.paths import Locations
+from timeline.ports import Ports
 from timeline.search import Window
-from timeline.state import Ports, open_state
+from timeline.state import open_state
 from timeline.terms import parse_query
 from timeline.tlog import Probe, no_probe
 

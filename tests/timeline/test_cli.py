@@ -458,7 +458,7 @@ def test_timeline_verify_is_the_verify_command(told: Case, run: Run) -> None:
     code, out, _ = run("--json", program="main_verify")
     report = json.loads(out)
     assert (code, report["verdict"]) == (1, "refused")
-    assert [check["reason"] for check in report["checks"] if not check["ok"]] == ["state-incomplete"]
+    assert [check["reason"] for check in report["checks"] if not check["ok"]] == ["anchor-lost"]
 
 
 # -- help ------------------------------------------------------------------------------------------------------

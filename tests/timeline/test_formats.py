@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from sidecars.leaf import SIGNED_BY, FormatPolicy, Kind, Role
+from sidecars.envelope import parse_envelope
+from sidecars.leaf import SIGNED_BY, FormatPolicy, Kind, Role, parse_leaf
 from tests.simulators.hosts import CodexRollout
 from tests.simulators.worlds import World, refusal_of, rollout_of
 from tests.timeline.cases import Case, enroll_rollout
@@ -108,7 +109,8 @@ def test_a_decision_is_the_owners(partly: Case) -> None:
     assert SIGNED_BY[Kind.FORMAT_POLICY] is Role.OWNER
     formats.accept_type(partly.session, "codex", NEW)
     with partly.state() as state:
-        body = state.reading.leaves[-1].body
+        *_, (_, _, envelope) = state.store.leaves()
+    body = parse_leaf(parse_envelope(envelope).payload, Kind.FORMAT_POLICY).body
     assert body == FormatPolicy(host="codex", type=NEW, accepted=True)
 
 

@@ -15,10 +15,11 @@ from sidecars.sidecar import CHUNK_BYTES, SidecarHeader, Tallies, span_chunks
 from tests.timeline.test_view import POLICY, enrollment, leaves, revocation, sidecar
 from timeline.errors import LogRefusedError
 from timeline.extend import Round, decide_extension, decide_round, decide_step
+from timeline.fold import fold_leaves
 from timeline.guard.enrollment import Consent, decide_consent, is_following, newest_snapshot
 from timeline.limits import INDEX_BYTES_MAX, INDEX_BYTES_MIN
 from timeline.prefix import Chunk, check_generations
-from timeline.view import EnrolledSource, fold_leaves
+from timeline.view import EnrolledSource
 
 NAMED = {"source": "source:" + "a" * 32, "enrollment_id": "timeline-enrollment:" + "a" * 32}
 

@@ -7,8 +7,8 @@ from sidecars.digest import Digest
 from sidecars.errors import DigestMismatchError, UnknownKeyError
 from tests.timeline.cases import Case, indexed_session
 from timeline.search import SearchScope
-from timeline.state import verify_sidecar
 from timeline.terms import parse_query
+from timeline.verified import verify_sidecar
 
 OTHER = {
     "source": "source:" + "0" * 32,
@@ -25,10 +25,12 @@ def test_a_well_signed_sidecar_of_another_leaf_is_refused(indexed: Case, field: 
     with indexed.state() as state:
         (entry,) = state.view.active[0].kept
         content = state.sidecars.get(Digest.parse(entry.digest))
-        assert verify_sidecar(content, entry, state.keystore)[0].header.count == 3
+        pins = state.keystore.pins
+        verified, _ = verify_sidecar(content, entry, origin=pins.origin, log_key=pins.log)
+        assert verified.header.count == 3
         stated = msgspec.structs.replace(entry, **{field: OTHER[field]})
         with pytest.raises(DigestMismatchError):
-            verify_sidecar(content, stated, state.keystore)
+            verify_sidecar(content, stated, origin=pins.origin, log_key=pins.log)
 
 
 @pytest.mark.requirement("T3", "T67")
@@ -39,7 +41,7 @@ def test_a_sidecar_of_another_log_is_refused(indexed: Case, tmp_path_factory: py
         (entry,) = theirs.view.active[0].kept
         content = theirs.sidecars.get(Digest.parse(entry.digest))
         with pytest.raises(UnknownKeyError):
-            verify_sidecar(content, entry, state.keystore)
+            verify_sidecar(content, entry, origin=state.keystore.pins.origin, log_key=state.keystore.pins.log)
 
 
 @pytest.mark.requirement("T3", "T22", "T67")

@@ -20,7 +20,8 @@ from sidecars.leaf import (
     SidecarEntry,
 )
 from timeline.errors import LogRefusedError
-from timeline.view import Standing, fold_leaves
+from timeline.fold import fold_leaves
+from timeline.view import Standing
 
 POLICY = Policy(owner_presence="terminal", simulated_host=False)
 

@@ -25,6 +25,18 @@ HELP_NAMES = ["-h", "--help"]
 """The same for every program, also where a command runs under its own name."""
 
 
+def _anchors() -> click.Command:
+    from timeline.cli.anchors import anchor_group
+
+    return anchor_group
+
+
+def _backup() -> click.Command:
+    from timeline.cli.backups import backup_command
+
+    return backup_command
+
+
 def _formats() -> click.Command:
     from timeline.cli.formats import formats_group
 
@@ -37,10 +49,22 @@ def _inspect() -> click.Command:
     return inspect_command
 
 
+def _keys() -> click.Command:
+    from timeline.cli.keys import key_group
+
+    return key_group
+
+
 def _prove() -> click.Command:
     from timeline.cli.proofs import prove_command
 
     return prove_command
+
+
+def _restore() -> click.Command:
+    from timeline.cli.backups import restore_command
+
+    return restore_command
 
 
 def _verify_proof() -> click.Command:
@@ -50,9 +74,13 @@ def _verify_proof() -> click.Command:
 
 
 _LATER: dict[str, Callable[[], click.Command]] = {
+    "anchor": _anchors,
+    "backup": _backup,
     "formats": _formats,
     "inspect": _inspect,
+    "key": _keys,
     "prove": _prove,
+    "restore": _restore,
     "verify-proof": _verify_proof,
 }
 """Commands that load what a search does not need, by the function that loads them."""

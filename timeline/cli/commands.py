@@ -13,6 +13,7 @@ from timeline import answers, service
 from timeline.cli.exit import EPILOG as _EPILOG
 from timeline.cli.exit import ExitCode
 from timeline.cli.render import (
+    fork_lines,
     index_lines,
     progress,
     report_lines,
@@ -198,7 +199,7 @@ def sources_command(root: str | None, *, watch: bool, as_json: bool) -> None:
       timeline sources --watch
     """
     found = [answers.source_answer(status) for status in service.list_sources(_session(), root)]
-    lines = [line for source in found for line in source_lines(source)]
+    lines = fork_lines(found) + [line for source in found for line in source_lines(source)]
     show(found, as_json=as_json, lines=lines or ["nothing is enrolled"])
     if watch:
         current = [source for source in found if source["state"] in {"current", "grown"}]
@@ -370,21 +371,32 @@ def show_command(event: str, root: str, *, as_json: bool) -> int:
 @click.option(
     "--deep", is_flag=True, help="Rebuild and compare every projection; read every event's lines again."
 )
+@click.option(
+    "--against",
+    multiple=True,
+    metavar="FILE",
+    help="A carried anchor, or its .minisig, that this log must contain. Can be given again.",
+)
 @as_json_option
-def verify_command(*, deep: bool, as_json: bool) -> int:
+def verify_command(*, deep: bool, against: tuple[str, ...], as_json: bool) -> int:
     """Check keys, head, anchor, log, sidecars and database, and say what was not checked. Changes nothing.
+
+    Nothing on this machine can tell a complete restore of an older moment from the present. A file that `timeline
+    anchor export` made then, and that you kept elsewhere, can: give it with --against.
 
     \b
     Examples:
       timeline verify
       timeline verify --deep --json
+      timeline verify --against anchor-2026-08-20
     """
     session = _session()
     if not is_there(session.locations.state) and not is_there(session.locations.trust):
         message = f"{session.locations.state}: no timeline here"
         raise StateMissingError(message)
     with progress("verifying") as advance:
-        report = service.verify_timeline(session, deep=deep, progress=advance)
+        files = [Path(file) for file in against]
+        report = service.verify_timeline(session, deep=deep, against=files, progress=advance)
     found = answers.report_answer(report)
     show(found, as_json=as_json, lines=report_lines(found))
     return ExitCode.DONE if report.ok else ExitCode.FAILED

@@ -97,7 +97,8 @@ def search_lines(answer: Json) -> list[str]:
     if answer["readDifferently"]:
         lines.append(f"{answer['readDifferently']} cards dropped: this program reads their lines differently")
     status = answer["status"] if answer["reason"] is None else f"{answer['status']} ({answer['reason']})"
-    lines.append(f"status: {status}, {answer['authority']}")
+    anchored = "" if answer["anchors"] == "none" else f", {answer['anchors']}"
+    lines.append(f"status: {status}{anchored}, {answer['authority']}")
     if answer.get("simulatedHost"):
         lines.append("simulated host: this state was made by `timeline demo`")
     if answer["hint"]:
@@ -152,9 +153,17 @@ def source_lines(source: Json) -> list[str]:
     ]
 
 
+def fork_lines(sources: list[Json]) -> list[str]:
+    """That the log of these sources is a fork, once, for a person."""
+    forks = [source["forkOf"] for source in sources if "forkOf" in source]
+    return [f"declared fork of {fork['origin']} at size {fork['size']}" for fork in forks[:1]]
+
+
 def report_lines(report: Json) -> list[str]:
     """A verification report for a person."""
-    lines = [f"verdict: {report['verdict']}  level: {report['level']}  log: {report['size']} leaves"]
+    carried, size = report["carriedSize"], report["size"]
+    level = f"{report['level']}, L3 up to size {carried}" if 0 < carried < size else report["level"]
+    lines = [f"verdict: {report['verdict']}  level: {level}  log: {size} leaves"]
     if report["root"]:
         lines.append(f"origin {report['origin']}  root {report['root']}")
     for check in report["checks"]:

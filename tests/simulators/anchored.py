@@ -1,0 +1,126 @@
+"""A timeline that a real witness watches, kept at several moments: state, trust, configuration, and the witness too.
+
+The witness serves on a Unix socket in this process. Its place is in the signed policy, so a copy of the timeline asks
+at the same socket; each test serves there whichever copy of the witness it means.
+"""
+
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from sidecars.cosignature import WitnessVerifier
+from tests.simulators.witnesses import HandClock, Served, serving
+from tests.simulators.worlds import (
+    SEGMENT_BYTES,
+    World,
+    consent,
+    copy_folders,
+    new_world,
+    rollout_of,
+    write_transcript,
+)
+from timeline import anchoring, service
+from timeline.anchoring import Bounds
+from timeline.clock import SystemEntropy
+from timeline.witness.identity import Folder, init_witness, open_witness
+from timeline.witness.service import know_log
+
+MOMENTS = ("unanchored", "anchored", "enrolled", "first", "second")
+"""After ``init``; after ``anchor add``; after the consent; after each of two indexed segments."""
+
+
+@dataclass
+class Anchored:
+    """The world, the witness's folder, and both clocks, which move together."""
+
+    world: World
+    witness: Folder
+    socket: str
+    kept: Path
+    clock: HandClock = field(default_factory=HandClock)
+
+    @contextmanager
+    def served(self) -> Iterator[Served]:
+        """Let the witness answer while the block runs."""
+        self.clock.at_ms = self.world.clock.at_ms
+        with serving(self.witness, clock=self.clock, at=self.socket) as found:
+            yield found
+
+    def wait(self, seconds: int) -> None:
+        """Let time pass for both."""
+        self.world.clock.at_ms += seconds * 1000
+        self.clock.at_ms = self.world.clock.at_ms
+
+    def put_back(self, moment: str, *pieces: str) -> None:
+        """Put these folders (``state``, ``trust``, ``config``, ``witness``) or files back as they were then."""
+        for piece in pieces:
+            target = self.witness.path if piece == "witness" else self.world.folder / piece
+            source = self.kept / moment / piece
+            if source.is_dir():
+                shutil.rmtree(target, ignore_errors=True)
+                shutil.copytree(source, target)
+            else:
+                shutil.copy2(source, target)
+
+    def keep(self, moment: str) -> None:
+        """Copy everything as it is now."""
+        copy_folders(self.world.folder, self.kept / moment)
+        shutil.copytree(self.witness.path, self.kept / moment / "witness")
+
+    def copy(self, folder: Path) -> "Anchored":
+        """The same once more, in a folder of its own; what was kept is shared."""
+        world = self.world.copy(folder / "world")
+        world.clock.at_ms = self.world.clock.at_ms
+        shutil.copytree(self.witness.path, folder / "witness")
+        return Anchored(world, Folder(folder / "witness"), self.socket, self.kept)
+
+    def key(self) -> WitnessVerifier:
+        """The witness's public key."""
+        opened = open_witness(self.witness)
+        opened.store.close()
+        return opened.signer.verifier
+
+    def index(self, operations: int | None = None) -> None:
+        """Index the next part of the transcript."""
+        for result in service.index(
+            self.world.session, self.world.root, max_bytes=SEGMENT_BYTES, operations=operations
+        ):
+            if isinstance(result, tuple):
+                raise result[1]
+
+
+def make_witness(world: World, path: Path, name: str = "witness.example/w") -> Folder:
+    """A witness that knows the log of ``world``."""
+    folder = Folder(path)
+    init_witness(folder, name, SystemEntropy())
+    opened = open_witness(folder)
+    know_log(opened.store, log_key_of(world), None)
+    opened.store.close()
+    return folder
+
+
+def log_key_of(world: World) -> str:
+    """The vkey of the log key that a timeline began with, as its pins state it."""
+    lines = world.locations.pins.read_text(encoding="utf-8").splitlines()
+    return next(line.partition(" ")[2] for line in lines if line.startswith("log "))
+
+
+def make_anchored(folder: Path, socket: str, bounds: Bounds | None = None) -> Anchored:
+    """Lead a new world through ``MOMENTS``, each of which is kept."""
+    world = new_world(folder / "world")
+    found = Anchored(world, make_witness(world, folder / "witness"), socket, folder / "kept")
+    found.keep("unanchored")
+    with found.served():
+        anchoring.add_anchor(
+            world.session, "witness", f"unix:{socket}", key=str(found.key()), bounds=bounds or Bounds()
+        )
+        found.keep("anchored")
+        rollout = rollout_of(world, runs=4, filler_bytes=40_000)
+        consent(world, rollout, write_transcript(world, rollout))
+        found.keep("enrolled")
+        for name in ("first", "second"):
+            found.index(operations=1)
+            found.keep(name)
+    return found

@@ -1,0 +1,127 @@
+"""Put the question to every external anchor that the owner requires, and remember what they confirm.
+
+Anchors are asked side by side, each with its own deadline: a silent one costs the deadline once. What they confirm is
+stored before anything is decided, so that a later run knows it, whatever becomes of this one.
+"""
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import msgspec
+
+from sidecars.checkpoint import parse_checkpoint
+from sidecars.keys import Verifier
+from sidecars.leaf import AnchorEntry, AnchorPolicy
+from sidecars.note import parse_note
+from timeline.anchors.memory import Remembered, read_memory, write_memory
+from timeline.anchors.port import Answer, Connect, Question, Standing
+from timeline.anchors.proving import Subject
+from timeline.anchors.rules import AnchorReport, Confirmation, Memory, decide
+from timeline.clock import Clock, Stopwatch
+from timeline.errors import StateError, TimelineError
+from timeline.paths import Locations
+
+
+class Asker(msgspec.Struct, frozen=True):
+    """Who asks: the log's folders and keys, and the ways out."""
+
+    locations: Locations
+    verifiers: tuple[Verifier, ...]
+    clock: Clock
+    stopwatch: Stopwatch
+    connect: Connect
+
+
+def confirm_newest(asker: Asker, policy: AnchorPolicy, subject: Subject, now_ms: int) -> Confirmation:
+    """Ask all anchors, and give what they say together.
+
+    Raises:
+        StateError: they do not let this state be used (``rules``), or see ``ask_anchors``.
+    """
+    reports = ask_anchors(asker, policy, subject)
+    found = decide(policy, reports, size=subject.checkpoint.size, now_ms=now_ms)
+    if isinstance(found, StateError):
+        raise found
+    return found
+
+
+def ask_anchors(asker: Asker, policy: AnchorPolicy, subject: Subject) -> tuple[AnchorReport, ...]:
+    """Ask all anchors of ``policy`` about our log's newest checkpoint, and store what they confirm.
+
+    Raises:
+        AnchorMemoryError, UnsafeFileError: what is remembered of an anchor cannot be read.
+        StateUnwritableError: a confirmation cannot be stored.
+    """
+    origin = subject.checkpoint.origin
+    remembered = [read_memory(asker.locations, e, origin, asker.verifiers) for e in policy.anchors]
+    answers = _ask(asker, policy, subject, remembered)
+    return tuple(
+        _remember(asker, entry, before, answer)
+        for entry, before, answer in zip(policy.anchors, remembered, answers, strict=True)
+    )
+
+
+def recall_anchors(asker: Asker, policy: AnchorPolicy, origin: str) -> tuple[AnchorReport, ...]:
+    """What is remembered of all anchors, without a question to any.
+
+    Raises:
+        AnchorMemoryError, UnsafeFileError: it cannot be read.
+    """
+    found = (
+        (entry, read_memory(asker.locations, entry, origin, asker.verifiers)) for entry in policy.anchors
+    )
+    return tuple(AnchorReport(entry, None, _memory(before)) for entry, before in found)
+
+
+def recall_notes(asker: Asker, policy: AnchorPolicy, origin: str) -> tuple[bytes, ...]:
+    """The notes that the anchors have confirmed last.
+
+    Raises:
+        AnchorMemoryError, UnsafeFileError: one cannot be read.
+    """
+    found = (read_memory(asker.locations, entry, origin, asker.verifiers) for entry in policy.anchors)
+    return tuple(remembered.note for remembered in found if remembered is not None)
+
+
+def ask_one(
+    asker: Asker, entry: AnchorEntry, subject: Subject, *, known: int, deadline_seconds: float
+) -> Answer:
+    """Ask one anchor, which has confirmed ``known`` leaves before. What a kind cannot do here is an answer too."""
+    question = Question(
+        subject.note, subject.checkpoint, asker.verifiers, known, subject.prove, deadline_seconds
+    )
+    try:
+        return asker.connect(entry, asker.clock, asker.stopwatch).advance(question)
+    except TimelineError as error:
+        return Answer(Standing.UNAVAILABLE, reason=error.reason)
+
+
+def _ask(
+    asker: Asker, policy: AnchorPolicy, subject: Subject, remembered: Sequence[Remembered | None]
+) -> list[Answer]:
+    def one(entry: AnchorEntry, before: Remembered | None) -> Answer:
+        if before is not None and not subject.continues(before.checkpoint):
+            # Our own copy of its signature shows the fork; the anchor need not be reached for that.
+            size = before.checkpoint.size
+            return Answer(Standing.FORKED, size=size, reason="remembered-other-root", evidence=before.note)
+        known = 0 if before is None else before.checkpoint.size
+        return ask_one(asker, entry, subject, known=known, deadline_seconds=policy.deadline_ms / 1000)
+
+    if len(policy.anchors) == 1:
+        return [one(policy.anchors[0], remembered[0])]
+    with ThreadPoolExecutor(max_workers=len(policy.anchors)) as pool:
+        return list(pool.map(one, policy.anchors, remembered))
+
+
+def _remember(asker: Asker, entry: AnchorEntry, before: Remembered | None, answer: Answer) -> AnchorReport:
+    if answer.standing is not Standing.CONFIRMED or answer.note is None or answer.at is None:
+        return AnchorReport(entry, answer, _memory(before))
+    found = Remembered(parse_checkpoint(parse_note(answer.note).text), answer.at, answer.note)
+    if before is None or (found.checkpoint.size, found.at) > (before.checkpoint.size, before.at):
+        write_memory(asker.locations, entry.name, found)
+        return AnchorReport(entry, answer, found.memory)
+    return AnchorReport(entry, answer, before.memory)
+
+
+def _memory(remembered: Remembered | None) -> Memory | None:
+    return None if remembered is None else remembered.memory

@@ -1,0 +1,99 @@
+"""What is remembered of each external anchor's confirmations: one file for each below the trust folder.
+
+A file holds the time of the confirmation and the note that was confirmed, with the anchor's own signature where it
+signs (a witness). It tells a later run from which size to prove, shows that an anchor has forgotten what it had
+confirmed, and carries the cosignatures that a proof shows. A missing file is no fresh start: the anchor has to be
+asked, and until it confirms, nothing of it counts.
+"""
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from sidecars.checkpoint import Checkpoint, open_checkpoint
+from sidecars.cosignature import WitnessVerifier, open_cosignatures
+from sidecars.errors import SidecarError
+from sidecars.keys import Verifier
+from sidecars.leaf import AnchorEntry
+from timeline.anchors.errors import AnchorMemoryError
+from timeline.anchors.rules import Memory
+from timeline.files import is_there, make_directory, read_private, remove_private, write_atomic
+from timeline.limits import NOTE_BYTES_MAX
+from timeline.paths import Locations
+
+_HEADER: Final = b"timeline-anchor-memory/v1\nconfirmed "
+_TIME = re.compile(rb"(0|[1-9][0-9]{0,14})\n\n")
+
+
+class Remembered(msgspec.Struct, frozen=True):
+    """A confirmation as it was stored: the checkpoint, when, and the note."""
+
+    checkpoint: Checkpoint
+    at: int
+    note: bytes
+
+    @property
+    def memory(self) -> Memory:
+        """Size and time."""
+        return Memory(self.checkpoint.size, self.at)
+
+
+def read_memory(
+    locations: Locations, entry: AnchorEntry, origin: str, verifiers: Sequence[Verifier]
+) -> Remembered | None:
+    """What is remembered of an anchor; ``None`` where nothing is.
+
+    Raises:
+        AnchorMemoryError: the file is not one of this log and anchor.
+        UnsafeFileError: it is not private.
+    """
+    path = memory_path(locations, entry.name)
+    if not is_there(path):
+        return None
+    content = read_private(path, size_max=NOTE_BYTES_MAX)
+    time = _TIME.match(content, len(_HEADER)) if content.startswith(_HEADER) else None
+    if time is None:
+        message = f"{path}: not the memory of an external anchor"
+        raise AnchorMemoryError(message)
+    note, at = content[time.end() :], int(time.group(1))
+    try:
+        checkpoint = open_checkpoint(note, origin, verifiers).checkpoint
+        if entry.key is not None:
+            stated = [found.at for found in open_cosignatures(note, [WitnessVerifier.parse(entry.key)])]
+            if stated != [at]:
+                message = f"{path}: its time must be that of the witness's signature"
+                raise AnchorMemoryError(message)
+    except SidecarError as error:
+        message = f"{path}: {error}"
+        raise AnchorMemoryError(message) from error
+    return Remembered(checkpoint, at, note)
+
+
+def write_memory(locations: Locations, name: str, remembered: Remembered) -> None:
+    """Store a confirmation in place of the one before.
+
+    Raises:
+        StateUnwritableError: it cannot be written.
+    """
+    path = memory_path(locations, name)
+    make_directory(path.parent)
+    write_atomic(path, b"%b%d\n\n%b" % (_HEADER, remembered.at, remembered.note))
+
+
+def forget_memory(locations: Locations, name: str) -> None:
+    """Remove what is remembered of an anchor that is not required any more.
+
+    Raises:
+        StateUnwritableError: it cannot be removed.
+    """
+    path = memory_path(locations, name)
+    if is_there(path):
+        remove_private(path)
+
+
+def memory_path(locations: Locations, name: str) -> Path:
+    """Where it is remembered."""
+    return locations.memories / name

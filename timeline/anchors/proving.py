@@ -1,0 +1,57 @@
+"""What anchors are asked about: our log's newest checkpoint, and the proofs that it continues an older one."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from sidecars.checkpoint import Checkpoint, parse_checkpoint
+from sidecars.leaf import leaf_hash
+from sidecars.merkle import Frontier, consistency_proof, extension_proof, root_of
+from sidecars.note import parse_note
+from timeline.store import open_store
+
+
+class Subject:
+    """A signed checkpoint of our log, with everything that can be proved to it.
+
+    The proof from the size before the last commit needs that commit's leaves only. Any other reads all leaves again,
+    over a connection of its own: anchors are asked from several threads.
+    """
+
+    def __init__(
+        self, database: Path, note: bytes, *, before: Frontier | None = None, added: Sequence[bytes] = ()
+    ) -> None:
+        """``note`` is our own; ``before`` and ``added`` are the tree before the last commit, and its leaf hashes."""
+        self.note = note
+        self.checkpoint = parse_checkpoint(parse_note(note).text)
+        self._database = database
+        self._before = before
+        self._added = tuple(added)
+
+    def prove(self, old_size: int) -> Sequence[bytes]:
+        """The consistency proof from an older size.
+
+        Raises:
+            StateError: the leaves cannot be read.
+        """
+        if self._before is not None and old_size == self._before.size:
+            return extension_proof(self._before, self._added)
+        return consistency_proof(self._leaves(self.checkpoint.size), old_size)
+
+    def continues(self, older: Checkpoint) -> bool:
+        """Whether our tree has this root at that size; a larger tree is not contradicted here.
+
+        Raises:
+            StateError: the leaves cannot be read.
+        """
+        if older.size >= self.checkpoint.size:
+            return older.size > self.checkpoint.size or older == self.checkpoint
+        if self._before is not None and older.size == self._before.size:
+            return older.root.raw == self._before.root()
+        return older.root.raw == root_of(self._leaves(older.size))
+
+    def _leaves(self, size: int) -> list[bytes]:
+        store = open_store(self._database)
+        try:
+            return [leaf_hash(salt, envelope) for index, salt, envelope in store.leaves() if index < size]
+        finally:
+            store.close()

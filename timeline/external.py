@@ -1,0 +1,149 @@
+"""What the external anchors say for one open state: asked when it is opened, and after each commit.
+
+Everything about anchors is loaded only where the owner requires one; a timeline without them pays nothing.
+"""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from sidecars.leaf import AnchorPolicy, leaf_hash
+from sidecars.merkle import Frontier
+from sidecars.trust import Belief
+from timeline.anchors.errors import StaleError, UnwitnessedError
+from timeline.anchors.pin import PinnedPolicy, check_pin, read_pin, write_pin
+from timeline.paths import Locations
+from timeline.ports import Ports
+from timeline.store import Store
+from timeline.tlog import Batch
+from timeline.view import LogView
+
+if TYPE_CHECKING:
+    from timeline.anchors.asking import Asker
+    from timeline.anchors.rules import Confirmation
+
+
+class Present(msgspec.Struct, frozen=True):
+    """The log as it is now: what is believed, what its leaves add up to, and the newest head."""
+
+    belief: Belief
+    view: LogView
+    head: bytes
+
+
+class External:
+    """The external anchors of one open state, and the pin that says which policy of them is in force."""
+
+    def __init__(self, locations: Locations, ports: Ports, store: Store, origin: str) -> None:
+        """Nobody is asked yet."""
+        self._locations = locations
+        self._ports = ports
+        self._store = store
+        self._origin = origin
+        self.found: Confirmation | None = None
+        """What the anchors said last; ``None`` where none is required, or none was asked."""
+
+    def asker(self, now: Present) -> "Asker":
+        """What it takes to ask about this log."""
+        from timeline.anchors.asking import Asker
+
+        verifiers = tuple(epoch.log_key for epoch in now.belief.epochs)
+        ports = self._ports
+        return Asker(self._locations, verifiers, ports.clock, ports.stopwatch, ports.connect)
+
+    def confirm(self, now: Present, *, before: Frontier | None = None, added: Sequence[bytes] = ()) -> None:
+        """Ask whether this state is the newest; ``before`` and ``added`` are of the last commit, if it is known.
+
+        Raises:
+            ExternalAheadError, ExternalForkedError: it is not, or there is another history.
+            AnchorDistrustedError, StaleError, UnwitnessedError: too few anchors confirm it, or did lately.
+            StateError: what is remembered of an anchor cannot be read, or a confirmation not be stored.
+        """
+        policy = _required(now.view)
+        if policy is None:
+            self.found = None
+            return
+        from timeline.anchors.asking import confirm_newest
+        from timeline.anchors.proving import Subject
+
+        subject = Subject(self._locations.database, now.head, before=before, added=added)
+        self.found = confirm_newest(self.asker(now), policy, subject, self._ports.clock.now_ms())
+
+    def make_room(self, now: Present, count: int) -> None:
+        """Refuse leaves that would leave the state unusable until an anchor answers; ask once more before.
+
+        Raises:
+            UnwitnessedError: there is no room for so many.
+            StateError: see ``confirm``.
+        """
+        if self.found is None or self.found.has_room(count):
+            return
+        self.confirm(now)
+        if not self.found.has_room(count):
+            message = f"{count} more leaves are more than may follow what the external anchors have confirmed"
+            raise UnwitnessedError(message)
+
+    def confirm_commit(self, now: Present, before: Frontier, batch: Batch) -> None:
+        """Ask about what was just committed; it stays committed, whether or not an anchor answers.
+
+        Raises:
+            ExternalAheadError, ExternalForkedError, AnchorDistrustedError: an anchor objects.
+            StateError: see ``confirm``.
+        """
+        count = len(batch.leaves)
+        decided = any(isinstance(leaf.body, AnchorPolicy) for leaf in batch.leaves)
+        if self.found is not None and self.found.is_silent and not decided:
+            self.found = self.found.followed_by(count)
+            return
+        added = [leaf_hash(salt, envelope) for _, salt, envelope in batch.rows]
+        try:
+            self.confirm(now, before=before, added=added)
+        except (StaleError, UnwitnessedError):
+            self.found = None if self.found is None else self.found.followed_by(count)
+
+    def confirmed_notes(self, now: Present) -> tuple[bytes, ...]:
+        """The newest checkpoints that the anchors have confirmed, with the signatures of those that sign.
+
+        Raises:
+            AnchorMemoryError, UnsafeFileError: what is remembered of an anchor cannot be read.
+        """
+        policy = _required(now.view)
+        if policy is None:
+            return ()
+        from timeline.anchors.asking import recall_notes
+
+        return recall_notes(self.asker(now), policy, self._origin)
+
+    def check_pin(self, now: Present) -> None:
+        """Compare the pinned policy with the log; the pin may be behind by what a crash has left.
+
+        Raises:
+            AnchorPinMissingError, AnchorPinError, UnsafeFileError: there is no pin, or it is not one of this log.
+            StateBehindPinError: the log does not hold the pinned policy.
+        """
+        pinned = read_pin(self._locations.anchor_pin, self._origin)
+        check_pin(pinned, now.belief.size, self._leaf_hash(now, pinned.index) if pinned else None)
+
+    def move_pin(self, now: Present, *, anew: bool = False) -> None:
+        """Pin the policy that is in force, where another one is pinned; the caller holds the writer lock.
+
+        ``anew`` is for a recovery: there is no pin to compare with.
+
+        Raises:
+            StateUnwritableError: it cannot be written.
+        """
+        decision, path = now.view.anchors, self._locations.anchor_pin
+        found = self._leaf_hash(now, decision.leaf) if decision is not None else None
+        wanted = None if decision is None or found is None else PinnedPolicy(decision.leaf, found)
+        if anew or read_pin(path, self._origin) != wanted:
+            write_pin(path, self._origin, wanted)
+
+    def _leaf_hash(self, now: Present, index: int) -> bytes | None:
+        row = self._store.leaf(index) if index < now.belief.size else None
+        return None if row is None else leaf_hash(*row)
+
+
+def _required(view: LogView) -> AnchorPolicy | None:
+    """The policy in force, if it names any anchor."""
+    return None if view.anchors is None or not view.anchors.policy.anchors else view.anchors.policy

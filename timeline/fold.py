@@ -1,0 +1,266 @@
+"""Adding up the leaves of the log, one by one, to what they say. Pure.
+
+Leaves were verified one by one; this fold adds the rules between them. A sidecar belongs to an enrollment that
+exists and was not taken back, segments come in order, and a receipt is spent once (T6). A newer enrollment of the
+same session and path replaces the older one. Only a followed file is extended, each time from the generation before.
+"""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from sidecars.leaf import (
+    AnchorPolicy,
+    Enrollment,
+    Extension,
+    FormatPolicy,
+    Invalidation,
+    Leaf,
+    Policy,
+    PrefixProof,
+    Revocation,
+    SidecarEntry,
+)
+from sidecars.lineage import Fork, Restoration
+from timeline.errors import LogRefusedError
+from timeline.understanding import FormatDecision, FormatRules
+from timeline.view import (
+    AnchorDecision,
+    EnrolledSource,
+    Generation,
+    LogView,
+    RestorationMade,
+    Standing,
+    transcript_of,
+)
+
+
+class LogFold:
+    """Leaves being added up one by one, so that nobody has to hold all of them; ``view`` says what they add up to.
+
+    Sidecars, of which a log has the most, are kept in lists until then: the cost is linear in their number.
+    """
+
+    def __init__(self, onto: LogView | None = None) -> None:
+        """Go on from what ``onto`` has added up, or begin with the first leaf of a log."""
+        before = LogView() if onto is None else onto
+        self._policy, self._newest_ms, self._formats = before.policy, before.newest_ms, before.formats
+        self._anchors, self._fork, self._restored = before.anchors, before.fork, before.restored
+        self._receipts = set(before.receipts)
+        self._sources = {source.enrollment.enrollment_id: source for source in before.sources}
+        """Every source, without the sidecars that are in ``_added``."""
+        self._added: dict[str, _Added] = {}
+        self._newest: dict[tuple[str, str, str], str] | None = None
+        """The newest enrollment of each transcript, once an enrollment has been met."""
+        self._refused: LogRefusedError | None = None
+
+    def add(self, leaf: Leaf) -> None:
+        """Add the next leaf. The first that contradicts those before it ends the fold: ``view`` refuses then."""
+        if self._refused is None:
+            try:
+                self._add(leaf)
+            except LogRefusedError as error:
+                self._refused = error
+
+    def view(self) -> LogView:
+        """What the leaves add up to.
+
+        Raises:
+            LogRefusedError: a leaf contradicts those before it.
+        """
+        if self._refused is not None:
+            raise self._refused
+        sources = tuple(
+            added.settled(source) if (added := self._added.get(key)) else source
+            for key, source in self._sources.items()
+        )
+        return LogView(
+            self._policy,
+            self._newest_ms,
+            sources,
+            frozenset(self._receipts),
+            self._formats,
+            self._anchors,
+            self._fork,
+            self._restored,
+        )
+
+    def _add(self, leaf: Leaf) -> None:
+        sources = self._sources
+        self._newest_ms = max(self._newest_ms, leaf.at)
+        match leaf.body:
+            case SidecarEntry() as body:
+                source = _sound(sources, leaf, body)
+                self._added_to(source).add(leaf, source, body)
+            case FormatPolicy() as body:
+                self._formats = _with_format(self._formats, leaf, body)
+            case Enrollment() as body:
+                if body.enrollment_id in sources or body.receipt_digest in self._receipts:
+                    raise _contradiction(leaf, "an enrollment and its receipt must be new")
+                self._receipts.add(body.receipt_digest)
+                self._replace_older(body)
+                sources[body.enrollment_id] = EnrolledSource(leaf.index, body)
+            case Revocation() as body:
+                source = _known(sources, leaf, body.enrollment_id)
+                sources[body.enrollment_id] = msgspec.structs.replace(source, standing=Standing.REVOKED)
+            case Extension() as body:
+                source = _sound(sources, leaf, body)
+                sources[body.enrollment_id] = _with_extension(source, leaf, body, self._segments(source))
+            case PrefixProof() as body:
+                sources[body.enrollment_id] = _with_proof(_sound(sources, leaf, body), leaf, body)
+            case Invalidation() as body:
+                source = _followed(_sound(sources, leaf, body), leaf)
+                sources[body.enrollment_id] = msgspec.structs.replace(source, broken=body)
+            case _:
+                self._add_statement(leaf)
+
+    def _add_statement(self, leaf: Leaf) -> None:
+        """What is about the whole log and no source."""
+        match leaf.body:
+            case Policy() as body:
+                self._policy = body
+            case AnchorPolicy() as body:
+                self._anchors = AnchorDecision(leaf.index, body)
+            case Fork() as body:
+                self._fork = body
+            case Restoration() as body:
+                self._restored = RestorationMade(leaf.index, body)
+            case _:
+                pass
+
+    def _replace_older(self, newer: Enrollment) -> None:
+        """At most one enrollment of a transcript is active; which one is looked up, since a log can hold many."""
+        if self._newest is None:
+            self._newest = {transcript_of(source.enrollment): key for key, source in self._sources.items()}
+        older = self._newest.get(transcript_of(newer))
+        if older is not None and self._sources[older].standing is Standing.ACTIVE:
+            replaced = msgspec.structs.replace(self._sources[older], standing=Standing.REPLACED)
+            self._sources[older] = replaced
+        self._newest[transcript_of(newer)] = newer.enrollment_id
+
+    def _added_to(self, source: EnrolledSource) -> "_Added":
+        added = self._added.get(source.enrollment.enrollment_id)
+        if added is None:
+            added = self._added[source.enrollment.enrollment_id] = _Added(source)
+        return added
+
+    def _segments(self, source: EnrolledSource) -> int:
+        added = self._added.get(source.enrollment.enrollment_id)
+        return len(source.entries) + (len(added.entries) if added else 0)
+
+
+class _Added:
+    """The sidecars of one source that a fold has added, with the leaf of each."""
+
+    __slots__ = ("_evicted", "_known", "_segment", "entries", "leaves")
+
+    def __init__(self, source: EnrolledSource) -> None:
+        self.entries: list[SidecarEntry] = []
+        self.leaves: list[int] = []
+        self._segment = len(source.entries)
+        self._known = {entry.digest for entry in source.entries}
+        self._evicted: set[str] = set()
+
+    def add(self, leaf: Leaf, source: EnrolledSource, entry: SidecarEntry) -> None:
+        if entry.segment != self._segment:
+            raise _contradiction(leaf, "a sidecar must be the next segment of its source")
+        if entry.digest in self._known or not self._known.issuperset(entry.evicts):
+            raise _contradiction(
+                leaf, "a sidecar must be new and may give up only earlier ones of its source"
+            )
+        self._segment += 1
+        self._known.add(entry.digest)
+        self._evicted.update(entry.evicts)
+        enrolled = source.enrollment
+        # Equal text, shared: of a million sidecars the names alone would otherwise take 200 MB.
+        self.entries.append(
+            SidecarEntry(
+                entry.digest,
+                enrolled.source.ref,
+                entry.segment,
+                enrolled.enrollment_id,
+                entry.count,
+                entry.root,
+                entry.evicts,
+            )
+        )
+        self.leaves.append(leaf.index)
+
+    def settled(self, source: EnrolledSource) -> EnrolledSource:
+        """``source`` with what was added."""
+        return msgspec.structs.replace(
+            source,
+            entries=(*source.entries, *self.entries),
+            leaves=(*source.leaves, *self.leaves),
+            evicted=source.evicted | self._evicted,
+        )
+
+
+def fold_leaves(leaves: Iterable[Leaf], onto: LogView | None = None) -> LogView:
+    """Add up all leaves of a log from the first on, or those that follow on what ``onto`` has added up.
+
+    Raises:
+        LogRefusedError: a leaf contradicts those before it.
+    """
+    fold = LogFold(onto)
+    for leaf in leaves:
+        fold.add(leaf)
+    return fold.view()
+
+
+def _with_format(formats: FormatRules, leaf: Leaf, body: FormatPolicy) -> FormatRules:
+    if not formats.is_change(body):
+        raise _contradiction(leaf, "a decision about a format must change something")
+    return formats.with_decision(FormatDecision(leaf.index, leaf.at, body))
+
+
+def _known(sources: dict[str, EnrolledSource], leaf: Leaf, enrollment_id: str) -> EnrolledSource:
+    source = sources.get(enrollment_id)
+    if source is None or source.standing is not Standing.ACTIVE:
+        raise _contradiction(leaf, "it must belong to an active enrollment")
+    return source
+
+
+def _sound(
+    sources: dict[str, EnrolledSource],
+    leaf: Leaf,
+    body: SidecarEntry | Extension | PrefixProof | Invalidation,
+) -> EnrolledSource:
+    """The active source that the log key speaks about, unless it was found changed before."""
+    source = _known(sources, leaf, body.enrollment_id)
+    if body.source != source.enrollment.source.ref:
+        raise _contradiction(leaf, "it must name the source of its enrollment")
+    if source.broken is not None:
+        raise _contradiction(leaf, "nothing may follow for a source that was found changed")
+    return source
+
+
+def _followed(source: EnrolledSource, leaf: Leaf) -> EnrolledSource:
+    if source.enrollment.mode != "follow":
+        raise _contradiction(leaf, "the owner must have consented to following")
+    return source
+
+
+def _with_extension(source: EnrolledSource, leaf: Leaf, body: Extension, segments: int) -> EnrolledSource:
+    newest = _followed(source, leaf).newest
+    if body.generation != newest.number + 1 or body.size <= newest.size:
+        raise _contradiction(leaf, "an extension must be the next generation and longer than the one before")
+    added = Generation(
+        body.generation, body.size, int(body.mtime_ns), int(body.ctime_ns), first_segment=segments
+    )
+    return msgspec.structs.replace(source, extensions=(*source.extensions, added))
+
+
+def _with_proof(source: EnrolledSource, leaf: Leaf, body: PrefixProof) -> EnrolledSource:
+    generations = source.generations
+    if not body.generation < len(generations) or body.proven > generations[body.generation - 1].size:
+        raise _contradiction(leaf, "a proof must be of a generation and of no more than stood before it")
+    before = source.proof
+    if before is not None and (body.generation, body.proven) <= (before.generation, before.proven):
+        raise _contradiction(leaf, "a proof must go on from the one before")
+    return msgspec.structs.replace(source, proof=body)
+
+
+def _contradiction(leaf: Leaf, rule: str) -> LogRefusedError:
+    message = f"leaf {leaf.index} ({leaf.kind}): {rule}"
+    return LogRefusedError(message)

@@ -1,0 +1,342 @@
+"""Folders beside those of a timeline, in which a copy is made or a backup is unpacked, checked, and put in place.
+
+Nothing is checked where it will be used, and nothing stands there until it was checked. Putting in place is two
+renames: first the state, then the trust folder. A state without trust is refused by every command, ``init`` included,
+and shows the next restore that only the second rename is missing. The state's folder is made first and removed last,
+so that a trust folder alone is left by exactly that interruption.
+"""
+
+import shutil
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from sidecars.keys import Verifier
+from timeline.anchors.errors import AnchorPinError
+from timeline.anchors.pin import read_pin
+from timeline.archive import Archive, Progress, open_archive
+from timeline.errors import (
+    BackupInvalidError,
+    BackupKeysError,
+    KeyMismatchError,
+    StateExistsError,
+    StateUnwritableError,
+)
+from timeline.files import (
+    create_private,
+    is_there,
+    make_directory,
+    make_durable,
+    open_regular,
+    overwrite_private,
+    read_private,
+    rename_private,
+    sync_directory,
+    write_atomic,
+)
+from timeline.keystore import key_files, read_pins
+from timeline.limits import CONFIG_BYTES_MAX, KEY_BYTES_MAX
+from timeline.manifest import PINS, Manifest, Member, open_manifest
+from timeline.paths import Locations
+from timeline.state import State
+
+_MOVE_HINT: Final = (
+    "a timeline is never written over: move its folders away, or point TIMELINE_STATE_DIR, TIMELINE_TRUST_DIR and "
+    "TIMELINE_CONFIG_DIR elsewhere; where the trust folder alone is lost, `timeline restore FILE --trust-only`"
+)
+
+
+_NO_POLICY: Final = b"\npolicy none\n"
+"""How the pin of a log without external anchors ends."""
+
+
+class Given(msgspec.Struct, frozen=True):
+    """What the owner gives beside a backup.
+
+    ``owner`` is the owner's vkey, if known from elsewhere: the pins come out of the backup itself. ``carried`` are
+    files of carried anchors; ``keys`` is a folder with the private keys, for a backup without; ``unverified`` is the
+    owner's word that nothing was committed after it.
+    """
+
+    owner: str | None = None
+    carried: Sequence[Path] = ()
+    keys: Path | None = None
+    unverified: bool = False
+
+
+def beside(locations: Locations, suffix: str) -> Locations:
+    """Folders of the same kind beside these, on the same file systems."""
+    folders = (locations.state, locations.trust, locations.config, locations.runtime)
+    return Locations(*(folder.with_name(f"{folder.name}.{suffix}") for folder in folders))
+
+
+def beside_for_restoring(locations: Locations) -> Locations:
+    """Where a backup is unpacked before it is put in place."""
+    return beside(locations, "restoring")
+
+
+@contextmanager
+def workspace(staged: Locations) -> Iterator[None]:
+    """Make the folders anew, and remove what is left of them when the block ends.
+
+    A trust folder whose state was put in place just now stays: ``finish_interrupted`` goes on from there.
+
+    Raises:
+        StateUnwritableError, UnsafeFileError: they cannot be made or removed.
+    """
+    clear(staged)
+    try:
+        for folder in (staged.state, staged.sidecars, staged.trust, staged.keys, staged.config):
+            make_directory(folder)
+        yield
+    finally:
+        if not _is_due(staged):
+            clear(staged)
+
+
+def clear(staged: Locations) -> None:
+    """Remove the folders, the state's last.
+
+    Raises:
+        StateUnwritableError, UnsafeFileError: one cannot be removed.
+    """
+    for folder in (staged.runtime, staged.config, staged.trust, staged.state):
+        clear_folder(folder)
+
+
+def clear_folder(folder: Path) -> None:
+    """Remove a folder, if it is there; zeros are put over private keys first.
+
+    Raises:
+        StateUnwritableError, UnsafeFileError: it cannot be removed.
+    """
+    for key in folder.rglob("*.key"):
+        overwrite_private(key)
+    try:
+        if is_there(folder):
+            shutil.rmtree(folder)
+    except OSError as error:
+        message = f"{folder}: cannot be removed"
+        raise StateUnwritableError(message) from error
+
+
+def _is_due(staged: Locations) -> bool:
+    """Whether the state was put in place and the trust folder was not."""
+    return is_there(staged.pins) and not is_there(staged.state)
+
+
+def place_of(locations: Locations, name: str) -> Path:
+    """Where a file of a backup belongs; its name was checked against the closed list."""
+    group, _, rest = name.partition("/")
+    folders = {"state": locations.state, "trust": locations.trust, "config": locations.config}
+    return folders[group] / rest
+
+
+# -- a backup, unpacked ----------------------------------------------------------------------------------------
+
+
+def unpack_backup(
+    file: Path,
+    staged: Locations,
+    given: Given,
+    *,
+    needs_keys: bool,
+    progress: Progress,
+) -> Manifest:
+    """Unpack a backup, as far as its manifest, its digests and its pins vouch for each other.
+
+    ``needs_keys``: its private keys will be used; a backup without them needs those that are given.
+
+    Raises:
+        BackupFileError, BackupInvalidError: it cannot be read, or is not whole.
+        UnverifiedError, MalformedError: the manifest is not signed by the log key that the pins name.
+        KeyMismatchError: the pins name another owner key than the given one, or a key file is not a key.
+        BackupKeysError: there are no private keys.
+        StateError: it cannot be unpacked.
+    """
+    with open_archive(file) as archive:
+        manifest = _open_manifest(archive, staged, given.owner)
+        if needs_keys and given.keys is None and not manifest.has_keys:
+            raise _keys_missing(file)
+
+        def write(member: Member, pieces: Iterator[bytes]) -> None:
+            if member.name == PINS:
+                return
+            path = place_of(staged, member.name)
+            make_directory(path.parent)
+            with create_private(path) as target:
+                target.writelines(pieces)
+                make_durable(target)
+
+        archive.unpack(manifest.members, write, progress)
+    if given.keys is not None and not manifest.has_keys:
+        for path in key_files(staged):
+            write_atomic(path, _read_key(given.keys / path.name))
+    return manifest
+
+
+def _open_manifest(archive: Archive, staged: Locations, owner: str | None) -> Manifest:
+    write_atomic(staged.pins, archive.pins)
+    pins = read_pins(staged)
+    if owner is not None and Verifier.parse(owner) != pins.owner:
+        message = f"the owner key of this backup is {pins.owner}, not the given one"
+        raise KeyMismatchError(message, hint="the backup is of another log, or somebody else made it")
+    manifest = open_manifest(archive.envelope, pins.log_keys)
+    if manifest.origin != pins.origin:
+        message = "manifest: its origin must be the one that the pins name"
+        raise BackupInvalidError(message)
+    return manifest
+
+
+def _read_key(path: Path) -> bytes:
+    """A key that a person brings along; a stick knows no modes, so that it need not be private."""
+    with open_regular(path) as file:
+        return file.read(KEY_BYTES_MAX + 1)
+
+
+def _keys_missing(file: Path) -> BackupKeysError:
+    names = "owner.key, log.key and fingerprint.key"
+    message = f"{file}: made without private keys: {names} are missing"
+    return BackupKeysError(message)
+
+
+def check_whole(state: State, progress: Progress) -> None:
+    """Return only if the database is sound and every sidecar that the log needs is there and good.
+
+    Raises:
+        StateError, SidecarError: what is wrong.
+    """
+    state.check_structure()
+    needed = [entry for source in state.view.sources for entry in source.kept]
+    for number, entry in enumerate(needed):
+        state.sidecar(entry)
+        progress(number + 1, len(needed))
+
+
+def check_unpacked(state: State, manifest: Manifest) -> None:
+    """Return only if an unpacked log is exactly the one that the manifest names, and brings no receipt along.
+
+    Raises:
+        BackupInvalidError: it is not.
+    """
+    belief = state.belief
+    if (belief.size, str(belief.root)) != (manifest.size, manifest.root):
+        message = "manifest: size and root must be those of the log"
+        raise BackupInvalidError(message)
+    if list(state.store.query("SELECT 1 FROM receipt LIMIT 1")):
+        # A receipt is spent once; an older row of it would let it be spent again.
+        message = "state/state.db: a backup must hold no receipt"
+        raise BackupInvalidError(message)
+
+
+# -- put in place ----------------------------------------------------------------------------------------------
+
+
+def is_free(folder: Path) -> bool:
+    """Whether nothing stands at the place of a folder, or an empty one; where one cannot look, something does."""
+    if not is_there(folder):
+        return True
+    try:
+        return not folder.is_symlink() and not any(folder.iterdir())
+    except OSError:
+        return False
+
+
+def check_free(locations: Locations, *, state: bool, trust: bool) -> None:
+    """Return only if nothing stands where something is to be put.
+
+    Raises:
+        StateExistsError: something does.
+    """
+    for wanted, folder in ((state, locations.state), (trust, locations.trust)):
+        if wanted and not is_free(folder):
+            message = f"{folder}: something stands there already"
+            raise StateExistsError(message, hint=_MOVE_HINT)
+
+
+def check_same_log(locations: Locations, origin: str) -> None:
+    """Return only if the trust folder that stands is of the log ``origin``.
+
+    Raises:
+        StateExistsError: it is of another log.
+        StateError: it cannot be read.
+    """
+    if read_pins(locations).origin != origin:
+        message = f"{locations.trust}: of another log than the backup"
+        raise StateExistsError(message, hint=_MOVE_HINT)
+
+
+def check_unpinned(locations: Locations) -> None:
+    """Return only if the configuration pins no external anchors of any log.
+
+    Raises:
+        StateExistsError: it does: a log that must be confirmed by them stood here, and shall not be forgotten.
+        StateError: it cannot be read.
+    """
+    path = locations.anchor_pin
+    if is_there(path) and not read_private(path, size_max=KEY_BYTES_MAX).endswith(_NO_POLICY):
+        message = f"{path}: pins the external anchors of another log"
+        raise StateExistsError(message, hint=_MOVE_HINT)
+
+
+def has_pin_of(locations: Locations, origin: str) -> bool:
+    """Whether the configuration pins the external anchors of this log; a pin that names none of any log counts not.
+
+    Raises:
+        StateExistsError: it pins those of another log.
+        StateError: it cannot be read.
+    """
+    path = locations.anchor_pin
+    if not is_there(path):
+        return False
+    try:
+        read_pin(path, origin)
+    except AnchorPinError:
+        check_unpinned(locations)
+        return False
+    return True
+
+
+def place(staged: Locations, locations: Locations, *, with_trust: bool, with_pin: bool) -> None:
+    """Put what was checked in place; a configuration that stands is kept.
+
+    ``with_trust`` and ``with_pin``: the trust folder and the pin of external anchors are new too.
+
+    Raises:
+        StateExistsError: something stands there now.
+        StateUnwritableError: it cannot be put there; the next restore goes on from there, or begins anew.
+    """
+    for folder in (locations.state, *([locations.trust] if with_trust else [])):
+        if not is_free(folder):
+            message = f"{folder}: not empty"
+            raise StateExistsError(message)
+    make_directory(locations.config)
+    if is_there(staged.settings) and not is_there(locations.settings):
+        write_atomic(locations.settings, read_private(staged.settings, size_max=CONFIG_BYTES_MAX))
+    if with_pin:
+        write_atomic(locations.anchor_pin, read_private(staged.anchor_pin, size_max=KEY_BYTES_MAX))
+    for folder in (staged.sidecars, staged.state, staged.keys, staged.trust):
+        if is_there(folder):
+            sync_directory(folder)
+    if not with_trust:
+        clear_folder(staged.trust)
+    rename_private(staged.state, locations.state)
+    if with_trust:
+        rename_private(staged.trust, locations.trust)
+
+
+def finish_interrupted(locations: Locations) -> bool:
+    """Put the trust folder in place where a restore was interrupted just before; returns whether one was.
+
+    Raises:
+        StateUnwritableError: it cannot be put there.
+    """
+    staged = beside_for_restoring(locations)
+    if not _is_due(staged) or is_free(locations.state) or not is_free(locations.trust):
+        return False
+    rename_private(staged.trust, locations.trust)
+    clear(staged)
+    return True
