@@ -149,7 +149,7 @@ def extension_proof(old: Frontier, added: Sequence[bytes]) -> tuple[bytes, ...]:
 
 
 def _consistency(old_size: int, size: int, subtree: Callable[[int, int], bytes]) -> tuple[bytes, ...]:
-    """The nodes of a consistency proof (RFC 6962, section 2.1.2); ``subtree`` gives the root over leaves low to high."""
+    """The nodes of a consistency proof (RFC 6962, 2.1.2); ``subtree`` gives the root over leaves low to high."""
     if old_size in (0, size):
         return ()
     low, high = 0, size

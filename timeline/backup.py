@@ -20,7 +20,13 @@ from sidecars.keys import Signer
 from sidecars.store import Store as SidecarStore
 from sidecars.trust import Belief
 from timeline.archive import Progress, check_new, digest_file, write_archive
-from timeline.errors import InitInterruptedError, StateBusyError, StateError, StateMissingError
+from timeline.errors import (
+    InitInterruptedError,
+    StateBusyError,
+    StateError,
+    StateMissingError,
+    StateUnwritableError,
+)
 from timeline.files import create_private, is_there, make_directory, read_private, write_atomic
 from timeline.limits import CONFIG_BYTES_MAX, KEY_BYTES_MAX, LOG_READS_MAX, NOTE_BYTES_MAX
 from timeline.lock import hold_writer_lock
@@ -206,7 +212,7 @@ def _settle(session: Session, copy: Locations, progress: Progress) -> _Copy:
         )
     if is_there(copy.database.with_name(copy.database.name + "-wal")):
         message = f"{copy.database}: its write-ahead log was not folded in"
-        raise StateBusyError(message)
+        raise StateUnwritableError(message)
     return found
 
 

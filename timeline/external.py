@@ -21,6 +21,7 @@ from timeline.view import LogView
 
 if TYPE_CHECKING:
     from timeline.anchors.asking import Asker
+    from timeline.anchors.memory import Remembered
     from timeline.anchors.rules import Confirmation
 
 
@@ -41,6 +42,7 @@ class External:
         self._ports = ports
         self._store = store
         self._origin = origin
+        self._known: dict[str, Remembered] = {}
         self.found: Confirmation | None = None
         """What the anchors said last; ``None`` where none is required, or none was asked."""
 
@@ -50,7 +52,7 @@ class External:
 
         verifiers = tuple(epoch.log_key for epoch in now.belief.epochs)
         ports = self._ports
-        return Asker(self._locations, verifiers, ports.clock, ports.stopwatch, ports.connect)
+        return Asker(self._locations, verifiers, ports.clock, ports.stopwatch, ports.connect, self._known)
 
     def confirm(self, now: Present, *, before: Frontier | None = None, added: Sequence[bytes] = ()) -> None:
         """Ask whether this state is the newest; ``before`` and ``added`` are of the last commit, if it is known.

@@ -201,6 +201,19 @@ def write_atomic(path: Path, content: bytes) -> None:
         StateUnwritableError: the disk is full, read-only or failing. The old file stands, or, where only the last
             sync of the folder failed, the new one.
     """
+    replace_private(path, content)
+    try:
+        sync_directory(path.parent)
+    except OSError as error:
+        raise _unwritable(path, error) from error
+
+
+def replace_private(path: Path, content: bytes) -> None:
+    """The same, for what may be the old bytes again after a crash: the folder is not synced.
+
+    Raises:
+        StateUnwritableError: the disk is full, read-only or failing; the old file stands.
+    """
     temporary = path.with_name(f"{path.name}.{os.getpid()}{_TEMPORARY_SUFFIX}")
     try:
         # Left by a killed process that had our number: never shared, so never needed.
@@ -215,7 +228,6 @@ def write_atomic(path: Path, content: bytes) -> None:
         finally:
             os.close(descriptor)
         os.rename(temporary, path)
-        sync_directory(path.parent)
     except OSError as error:
         with suppress(OSError):
             os.unlink(temporary)

@@ -68,6 +68,11 @@ TABLES: Final = {
 }
 """Every object of the schema and the one statement that makes it; compared at every opening."""
 
+MIGRATION_OBJECTS: Final = frozenset(
+    {("table", "_sqlite_migrations"), ("index", "idx__sqlite_migrations_migration_set_name")}
+)
+"""What sqlite-utils keeps of the migrations it has run: nothing else may stand beside ``TABLES``."""
+
 PROJECTIONS: Final = ("event", "pair", "number")
 """Tables that can be rebuilt."""
 

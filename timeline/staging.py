@@ -26,6 +26,7 @@ from timeline.errors import (
     StateUnwritableError,
 )
 from timeline.files import (
+    check_directory,
     create_private,
     is_there,
     make_directory,
@@ -111,13 +112,18 @@ def clear_folder(folder: Path) -> None:
     """Remove a folder, if it is there; zeros are put over private keys first.
 
     Raises:
-        StateUnwritableError, UnsafeFileError: it cannot be removed.
+        UnsafeFileError: it is a link, or not ours: what lies behind it may be somebody's keys in use.
+        StateUnwritableError: it cannot be removed.
     """
-    for key in folder.rglob("*.key"):
-        overwrite_private(key)
+    if not is_there(folder):
+        return
+    check_directory(folder)
+    if is_there(folder / "keys"):
+        check_directory(folder / "keys")
+        for key in sorted((folder / "keys").iterdir()):
+            overwrite_private(key)
     try:
-        if is_there(folder):
-            shutil.rmtree(folder)
+        shutil.rmtree(folder)
     except OSError as error:
         message = f"{folder}: cannot be removed"
         raise StateUnwritableError(message) from error
@@ -318,7 +324,7 @@ def place(staged: Locations, locations: Locations, *, with_trust: bool, with_pin
         write_atomic(locations.settings, read_private(staged.settings, size_max=CONFIG_BYTES_MAX))
     if with_pin:
         write_atomic(locations.anchor_pin, read_private(staged.anchor_pin, size_max=KEY_BYTES_MAX))
-    for folder in (staged.sidecars, staged.state, staged.keys, staged.trust):
+    for folder in (staged.sidecars, staged.state, staged.keys, staged.memories, staged.trust):
         if is_there(folder):
             sync_directory(folder)
     if not with_trust:

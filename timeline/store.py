@@ -23,7 +23,14 @@ from timeline.errors import (
 )
 from timeline.files import check_private, is_there, write_atomic
 from timeline.limits import SQLITE_BUSY_MS
-from timeline.schema import APPLICATION_ID, PROJECTIONS, SCHEMA_VERSION, TABLES, empty_database
+from timeline.schema import (
+    APPLICATION_ID,
+    MIGRATION_OBJECTS,
+    PROJECTIONS,
+    SCHEMA_VERSION,
+    TABLES,
+    empty_database,
+)
 
 _PAGES_AT_ONCE = 4096
 """16 MiB: copied between two words about the progress."""
@@ -273,8 +280,10 @@ class Store:
             raise UnsupportedStateError(message)
         found = {
             str(name): sql
-            for name, sql in self.query("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL")
-            if not str(name).startswith(("_sqlite_migrations", "idx__sqlite_migrations", "sqlite_"))
+            for kind, name, sql in self.query(
+                "SELECT type, name, sql FROM sqlite_master WHERE sql IS NOT NULL"
+            )
+            if (kind, name) not in MIGRATION_OBJECTS
         }
         if version[0] != SCHEMA_VERSION or found != TABLES:
             message = f"{self.path}: its tables are not those of schema {SCHEMA_VERSION}"

@@ -2,14 +2,16 @@
 
 import itertools
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from sidecars.leaf import AnchorEntry, AnchorPolicy
+from timeline.anchors.errors import StaleError
 from timeline.anchors.port import Answer, Standing
 from timeline.anchors.rules import AnchorReport, Confirmation, Memory, Verdict, decide
-from timeline.assurance import Holder, decide_level
+from timeline.assurance import AnchorStatus, Holder, decide_level, find_level
 from timeline.errors import StateError
 
 NOW = 1_790_000_000
@@ -162,3 +164,13 @@ def test_a_level_is_claimed_only_for_who_holds_it(
     assert decide_level(found, quorum=quorum, trust_is_apart=True, carried=carried) == expected
     if expected == "L1":
         assert decide_level(found, quorum=quorum, trust_is_apart=False, carried=carried) == "L0"
+
+
+def test_a_refused_state_claims_nothing_from_those_who_confirmed_it() -> None:
+    """One witness of another machine says yes and the quorum is missing: the level stays that of this machine."""
+    rules = msgspec.structs.replace(policy(0, 0), anchors=(entry("w", "witness", "https://a"),), quorum=1)
+    report = AnchorReport(rules.anchors[0], *CONFIRMED)
+    found = AnchorStatus(rules, 2, SIZE, (report,), None, None)
+    assert find_level(found, trust_is_apart=True, carried=False) == "L4"
+    refused = msgspec.structs.replace(found, refused=StaleError("no quorum"))
+    assert find_level(refused, trust_is_apart=True, carried=False) == "L1"

@@ -10,9 +10,12 @@ from pathlib import Path
 from sidecars.digest import Digest
 from sidecars.envelope import parse_envelope
 from sidecars.keys import Signer
-from tests.simulators.worlds import World, contents
+from sidecars.lineage import Restoration
+from tests.simulators.worlds import World, contents, refusal_of
 from timeline.manifest import PAYLOAD_TYPE, Manifest
+from timeline.restore import restore
 from timeline.staging import Given
+from timeline.state import open_local
 
 DECLARED = Given(unverified=True)
 """The owner says that nothing was committed after the backup."""
@@ -102,3 +105,24 @@ def untouched(world: World) -> dict[str, bytes]:
     """Give every file of a timeline's four folders, but for locks."""
     found = contents(world.folder)
     return {name: content for name, content in found.items() if not name.startswith(("home/", "runtime/"))}
+
+
+def put_away(world: World, *parts: str) -> None:
+    """Move folders of a timeline away, as their owner does who wants a backup in their place."""
+    for part in parts:
+        (world.folder / part).rename(world.folder / f"{part}.away")
+
+
+def reason_of(world: World, file: Path, given: Given = Given()) -> str | None:  # noqa: B008  (a frozen value)
+    """Give the reason why a backup is refused there, after checking that nothing was left or moved."""
+    before = untouched(world)
+    reason = refusal_of(lambda: restore(world.session, file, given))
+    assert reason is None or untouched(world) == before
+    return reason
+
+
+def restoration_of(world: World) -> tuple[int, Restoration] | None:
+    """Give the leaf by which a log says that it was put back."""
+    with open_local(world.locations, world.session.ports) as state:
+        found = state.view.restored
+    return None if found is None else (found.leaf, found.restoration)

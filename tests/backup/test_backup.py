@@ -421,7 +421,8 @@ def test_private_keys_do_not_stay_in_the_copy(case: Case, tmp_path: Path) -> Non
 def test_what_a_killed_backup_has_left_is_removed_by_the_next(case: Case, tmp_path: Path) -> None:
     """Private keys among it."""
     left = case.world.folder / "trust.backing-up" / "keys"
-    left.mkdir(parents=True, mode=0o700)
+    left.parent.mkdir(mode=0o700)
+    left.mkdir(mode=0o700)
     (left / "owner.key").touch(mode=0o600)
     back_up(case.session, tmp_path / "b.tar")
     assert not left.parent.exists()

@@ -225,11 +225,12 @@ def test_a_session_that_was_found_changed_is_lost(case: Case, tmp_path: Path) ->
     growing = follow(case.world, first=4000, seed=6)
     growing.index()
     overwrite(growing.path, 100, keep_time=False)
-    assert refusal_of(growing.index) == "transcript-rewritten"
+    growing.write(100)
+    assert refusal_of(growing.index) == "transcript-replaced"
     back_up(case.session, tmp_path / "b.tar")
     found = fork(place_for(case.world, tmp_path / "fork"), tmp_path / "b.tar")
     assert found.enrollments == 1
-    assert [(lost.source, lost.why) for lost in found.lost] == [(growing.ref, "stale (transcript-rewritten)")]
+    assert [(lost.source, lost.why) for lost in found.lost] == [(growing.ref, "stale (transcript-replaced)")]
 
 
 def test_a_consent_that_has_ended_is_not_taken_over(case: Case, tmp_path: Path) -> None:

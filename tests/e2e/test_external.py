@@ -1,92 +1,42 @@
 """The rows of the detection matrix that need somebody outside: files put back under a real witness (integrity §3.3)."""
 
-from collections.abc import Callable, Iterator
-
 import pytest
 
 from sidecars.cosignature import open_cosignatures
-from sidecars.leaf import AnchorEntry, AnchorPolicy, AnchorRecovery
+from sidecars.leaf import AnchorEntry, FormatPolicy
 from sidecars.offline import verify_proof_file
-from tests.simulators.anchored import MOMENTS, Anchored, make_anchored, make_witness
-from tests.simulators.witnesses import serving, socket_path
+from tests.simulators.anchored import (
+    ALL,
+    MOMENTS,
+    Anchored,
+    Scripted,
+    enrollment_of,
+    everything_of,
+    make_witness,
+    memory_note,
+    refused,
+    standing_of,
+)
 from tests.simulators.worlds import (
-    World,
-    answers_of,
-    consent,
+    checkpoint_of,
     event_ids,
-    new_world,
     prompt_event,
     refusal_of,
-    rollout_of,
     search_once,
     verdict_of,
-    write_transcript,
 )
-from timeline import anchoring, recovery, service
+from timeline import anchoring, service
 from timeline.anchoring import Bounds
 from timeline.anchors.memory import memory_path
 from timeline.anchors.port import Answer as Said
-from timeline.anchors.port import MonotonicAnchor, Question
-from timeline.assurance import find_standing
+from timeline.anchors.port import MonotonicAnchor, Standing
 from timeline.clock import Clock, Stopwatch
-from timeline.errors import StateError
-from timeline.paths import Locations
 from timeline.ports import Ports, connect_anchor
 from timeline.prove import prove_event
-from timeline.state import open_local
+from timeline.state import open_for_writing
+from timeline.tlog import check_anchor
 
-ALL = ("state", "trust", "config")
 LATER = MOMENTS[1:]
-
-
-@pytest.fixture(scope="module")
-def socket() -> Iterator[str]:
-    """Give the place where the witness is asked."""
-    with socket_path() as path:
-        yield path
-
-
-@pytest.fixture(scope="module")
-def original(tmp_path_factory: pytest.TempPathFactory, socket: str) -> Anchored:
-    """Give the anchored world at its newest moment; it is copied, never changed."""
-    return make_anchored(tmp_path_factory.mktemp("anchored"), socket)
-
-
-@pytest.fixture
-def anchored(original: Anchored, tmp_path) -> Anchored:
-    """Give a copy, to be changed."""
-    return original.copy(tmp_path)
-
-
-def refused(reason: str) -> bytes:
-    """Give what a search answers that is refused so."""
-    return f"refused: {reason}".encode()
-
-
-def everything_of(world: World) -> set[str | None]:
-    """Ask, index, list, prove and consent: the reasons why each is refused."""
-    session, root = world.session, world.root
-    actions: list[Callable[[], object]] = [
-        lambda: service.index(session, root),
-        lambda: service.list_sources(session, root),
-        lambda: prove_event(session, root, "timeline-event:" + "0" * 32),
-        lambda: service.revoke(session, "timeline-enrollment:" + "0" * 32),
-    ]
-    asked = {answer.decode().partition("refused: ")[2] or None for answer in answers_of(world).values()}
-    return {*asked, *(refusal_of(action) for action in actions)}
-
-
-def bodies_of(world: World) -> list[object]:
-    """Give the owner's anchor leaves of a log, in order."""
-    found: list[object] = []
-    with open_local(world.locations, world.session.ports) as state:
-        from sidecars.leaf import open_leaf
-
-        owner = state.keystore.pins.owner
-        for _, _, envelope in state.store.leaves():
-            if b"leaf.anchor-" in envelope:
-                found.append(open_leaf(envelope, owner, None).body)
-    return found
 
 
 # -- the newest state ------------------------------------------------------------------------------------------
@@ -124,7 +74,7 @@ def test_a_proof_carries_the_cosignature(anchored: Anchored) -> None:
     assert [one.key for one in proven.cosigned] == [anchored.key().ref]
 
 
-def test_a_prompt_asks_nobody(anchored: Anchored, original: Anchored) -> None:
+def test_a_prompt_asks_nobody(anchored: Anchored, anchored_origin: Anchored) -> None:
     """A hook does not wait for the network: a receipt grants nothing yet."""
     world = anchored.world
     rollouts = list((world.home / ".codex" / "sessions").rglob("*.jsonl"))
@@ -173,9 +123,9 @@ def test_what_is_remembered_here_refuses_an_older_state_without_a_network(anchor
 
 
 @pytest.mark.requirement("X5")
-def test_two_histories_are_told_apart(anchored: Anchored, original: Anchored, tmp_path) -> None:
+def test_two_histories_are_told_apart(anchored: Anchored, anchored_origin: Anchored, tmp_path) -> None:
     """One timeline goes on in two copies; the witness has confirmed the other one at the same size, and at more."""
-    other = original.copy(tmp_path / "other")
+    other = anchored_origin.copy(tmp_path / "other")
     for twin in (anchored, other):
         twin.put_back("first", *ALL)
     anchored.put_back("first", "witness")
@@ -185,14 +135,46 @@ def test_two_histories_are_told_apart(anchored: Anchored, original: Anchored, tm
     other.index(operations=1)  # alone: the witness is away
     with other.served():
         assert search_once(other.world) == refused("external-anchor-forked")
-    service.revoke(other.world.session, _enrollment_of(other))
+    service.revoke(other.world.session, enrollment_of(other))
     with other.served():
         assert search_once(other.world) == refused("external-anchor-forked")
 
 
-def _enrollment_of(anchored: Anchored) -> str:
-    (source,) = service.list_sources(anchored.world.session, anchored.world.root)
-    return source.source.enrollment.enrollment_id
+@pytest.mark.requirement("X5")
+def test_a_remembered_signature_shows_a_fork_without_a_network(anchored: Anchored) -> None:
+    """Put back, gone on alone, and the witness's signature on the other history is still here."""
+    anchored.put_back("first", *ALL)
+    anchored.index(operations=1)
+    anchored.put_back("second", "trust/anchors/witness-1")
+    assert search_once(anchored.world) == refused("external-anchor-forked")
+
+
+def test_an_older_answer_does_not_replace_what_is_remembered(anchored: Anchored) -> None:
+    """Two processes ask at once, and the slower one has the older confirmation."""
+    world, path = anchored.world, memory_path(anchored.world.locations, "witness-1")
+    before = path.read_bytes()
+    size, at = checkpoint_of(world.locations.head)[0], world.clock.at_ms // 1000
+    older = Said(Standing.CONFIRMED, size=size, note=memory_note(anchored), at=at - 5)
+    ports = Ports(world.clock, world.session.ports.entropy, connect=lambda *_: Scripted([older]))
+    session = service.Session(world.locations, ports, world.session.environment)
+    assert len(service.list_sources(session, world.root)) == 1
+    assert path.read_bytes() == before
+
+
+def test_an_older_state_is_not_anchored_once_more(anchored: Anchored, tmp_path) -> None:
+    """A second anchor cannot be required while the first one objects."""
+    (tmp_path / "elsewhere").mkdir(mode=0o700)
+    anchored.put_back("first", *ALL)
+    place = tmp_path / "elsewhere" / "anchor"
+    with anchored.served():
+        action = lambda: anchoring.add_anchor(anchored.world.session, "file", str(place))  # noqa: E731  (one use)
+        assert refusal_of(action) == "external-anchor-ahead"
+    assert not place.exists()
+
+
+def test_an_anchor_that_came_back_during_its_recovery_is_not_replaced(anchored: Anchored) -> None:
+    """Whoever puts it there meanwhile is another process: nothing is written over it."""
+    assert refusal_of(lambda: check_anchor(anchored.world.locations, None)) == "state-busy"
 
 
 # -- the witness itself ----------------------------------------------------------------------------------------
@@ -236,19 +218,49 @@ def test_commits_without_a_witness_are_bounded(anchored: Anchored) -> None:
         anchoring.set_bounds(world.session, Bounds(unwitnessed_max=1))
     anchored.index(operations=1)
     assert search_once(world).startswith(b"{")
-    assert _standing(world).found is not None
-    enrollment = _enrollment_of(anchored)
+    assert standing_of(world).found is not None
+    enrollment = enrollment_of(anchored)
     before = world.locations.head.read_bytes()
     assert refusal_of(lambda: service.revoke(world.session, enrollment)) == "unwitnessed"
     assert world.locations.head.read_bytes() == before
     with anchored.served():
         service.revoke(world.session, enrollment)
-    assert _standing(world).refused is None
+    assert standing_of(world).refused is None
 
 
-def _standing(world: World):
-    with open_local(world.locations, world.session.ports) as state:
-        return find_standing(state, ask=True)
+@pytest.mark.requirement("X5")
+def test_one_command_waits_for_a_silent_witness_once(anchored: Anchored) -> None:
+    """Asked when it opens, and not again after each of its commits; all of them are counted."""
+    world, asked = anchored.world, []
+
+    def connect(entry: AnchorEntry, clock: Clock, stopwatch: Stopwatch) -> MonotonicAnchor:
+        asked.append(entry.name)
+        return connect_anchor(entry, clock, stopwatch)
+
+    anchored.put_back("enrolled", *ALL, "witness")
+    size = standing_of(world).size
+    ports = Ports(world.clock, world.session.ports.entropy, connect=connect)
+    session = service.Session(world.locations, ports, world.session.environment)
+    with open_for_writing(world.locations, ports) as state:
+        for name in ("one", "two", "three"):
+            state.commit([FormatPolicy(host="codex", type=name, accepted=True)])
+        assert state.external.found is not None
+        assert state.external.found.behind == 3
+    assert asked == ["witness-1"]
+    assert standing_of(world).size == size + 3
+    assert len(service.list_sources(session, world.root)) == 1
+    assert asked == ["witness-1", "witness-1"]
+
+
+@pytest.mark.requirement("X5")
+def test_an_anchor_that_is_added_while_another_is_silent_is_asked_at_once(
+    anchored: Anchored, tmp_path
+) -> None:
+    """The new policy's own leaf is confirmed by the new anchor, although the old one does not answer."""
+    (tmp_path / "elsewhere").mkdir(mode=0o700)
+    place = tmp_path / "elsewhere" / "anchor"
+    anchoring.add_anchor(anchored.world.session, "file", str(place))
+    assert place.read_bytes() == anchored.world.locations.head.read_bytes()
 
 
 def test_a_missing_memory_counts_for_nothing_until_the_witness_answers(anchored: Anchored) -> None:
@@ -276,7 +288,8 @@ def test_every_changed_byte_of_a_memory_is_refused(anchored: Anchored) -> None:
 
 
 @pytest.mark.requirement("X5")
-def test_a_commit_between_reading_and_asking_is_no_alarm(anchored: Anchored) -> None:
+@pytest.mark.parametrize("verifies", [False, True], ids=["reading", "verifying"])
+def test_a_commit_between_reading_and_asking_is_no_alarm(anchored: Anchored, *, verifies: bool) -> None:
     """The witness knows more than was read, because another process has committed: it is read again."""
     world, others = anchored.world, []
 
@@ -290,204 +303,9 @@ def test_a_commit_between_reading_and_asking_is_no_alarm(anchored: Anchored) -> 
     session = service.Session(world.locations, ports, world.session.environment)
     anchored.put_back("first", *ALL, "witness")
     with anchored.served():
-        assert len(service.list_sources(session, world.root)) == 1
-        others.clear()
-        anchored.put_back("first", *ALL, "witness")
-        assert service.verify_timeline(session, deep=False).verdict == "ok"
+        if verifies:
+            assert service.verify_timeline(session, deep=False).verdict == "ok"
+        else:
+            assert len(service.list_sources(session, world.root)) == 1
+        assert standing_of(world).size == checkpoint_of(world.locations.head)[0]
     assert others
-
-
-# -- lost ------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.requirement("X5", "T67")
-@pytest.mark.parametrize("lost", ["anchor", "pin"])
-def test_what_is_lost_is_its_own_state_and_comes_back_by_the_witness(anchored: Anchored, lost: str) -> None:
-    """Refused with a reason of its own; recovered only because the witness confirms the state; recorded."""
-    path = _lose(anchored, lost)
-    reason = {"anchor": "anchor-lost", "pin": "anchor-pin-missing"}[lost]
-    with anchored.served():
-        assert everything_of(anchored.world) == {reason}
-        found = recovery.recover_anchor(anchored.world.session)
-        assert (found.lost, found.basis) == ((lost,), "external")
-        assert path.exists()
-        assert search_once(anchored.world).startswith(b"{")
-    assert bodies_of(anchored.world)[-1] == AnchorRecovery(lost=lost, basis="external")
-
-
-@pytest.mark.requirement("X5", "T67")
-@pytest.mark.parametrize("lost", ["anchor", "pin"])
-def test_an_older_state_is_not_recovered(anchored: Anchored, lost: str) -> None:
-    """Put back and without anchor or pin: the witness knows better, whatever the owner is made to declare."""
-    anchored.put_back("first", *ALL)
-    path = _lose(anchored, lost)
-    with anchored.served():
-        for unverified in (False, True):
-            action = lambda: recovery.recover_anchor(anchored.world.session, unverified=unverified)  # noqa: B023, E731  (called at once)
-            assert refusal_of(action) == "external-anchor-ahead"
-    assert not path.exists()
-
-
-@pytest.mark.requirement("X5", "T67")
-def test_what_is_remembered_recovers_nothing(anchored: Anchored) -> None:
-    """Put back with everything, fresh, and the witness kept from answering: its old word is no ground."""
-    anchored.put_back("first", *ALL)
-    _lose(anchored, "anchor")
-    session = anchored.world.session
-    assert refusal_of(lambda: recovery.recover_anchor(session)) == "anchor-recovery-unproven"
-    assert not anchored.world.locations.anchor.exists()
-
-
-@pytest.mark.requirement("T67", "D8")
-def test_a_carried_anchor_of_this_very_state_recovers_it(anchored: Anchored, tmp_path) -> None:
-    """Of exactly this size; one of an earlier size says nothing of what came after it."""
-    world = anchored.world
-    anchored.put_back("unanchored", *ALL)
-    service.export_anchor(world.session, tmp_path / "early")
-    rollout = rollout_of(world, seed=7)  # a session of its own: the transcripts are shared by all copies
-    consent(world, rollout, write_transcript(world, rollout))
-    service.export_anchor(world.session, tmp_path / "late")
-    _lose(anchored, "anchor")
-    early, late = [tmp_path / "early"], [tmp_path / "late"]
-    recover = recovery.recover_anchor
-    assert refusal_of(lambda: recover(world.session, carried=early)) == "anchor-recovery-unproven"
-    assert recover(world.session, carried=[*early, *late]).basis == "carried"
-    anchored.put_back("unanchored", *ALL)
-    _lose(anchored, "anchor")
-    assert refusal_of(lambda: recover(world.session, carried=late, unverified=True)) == "rollback"
-
-
-@pytest.mark.requirement("T67")
-@pytest.mark.parametrize("lost", ["anchor", "pin"])
-def test_without_a_witness_only_the_owner_can_declare_it(anchored: Anchored, lost: str) -> None:
-    """Nothing shows that it is the newest: refused, or declared, and then the log says so for ever."""
-    anchored.put_back("unanchored", *ALL)
-    _lose(anchored, lost)
-    session = anchored.world.session
-    assert refusal_of(lambda: recovery.recover_anchor(session)) == "anchor-recovery-unproven"
-    assert recovery.recover_anchor(session, unverified=True).basis == "unverified"
-    assert bodies_of(anchored.world) == [AnchorRecovery(lost=lost, basis="unverified")]
-    assert refusal_of(lambda: recovery.recover_anchor(session)) == "anchor-recovery-unneeded"
-
-
-def _lose(anchored: Anchored, lost: str):
-    locations: Locations = anchored.world.locations
-    path = locations.anchor if lost == "anchor" else locations.anchor_pin
-    path.unlink()
-    return path
-
-
-def test_a_lost_anchor_under_an_unfinished_head_is_recovered_too(anchored: Anchored) -> None:
-    """A crash after the database and the loss of the anchor at once: the head is completed, the anchor asked for."""
-    world = anchored.world
-    anchored.put_back("second", *ALL)
-    anchored.put_back("first", "state/head")
-    world.locations.anchor.unlink()
-    with anchored.served():
-        assert recovery.recover_anchor(world.session).basis == "external"
-        assert search_once(world).startswith(b"{")
-
-
-@pytest.mark.parametrize("content", [b"", b"timeline-anchors/v1\n", b"\xff" * 40])
-def test_a_damaged_pin_is_refused(anchored: Anchored, content: bytes) -> None:
-    """Whatever is not a pin of this log is not taken for one."""
-    anchored.world.locations.anchor_pin.write_bytes(content)
-    assert search_once(anchored.world) == refused("anchor-pin-invalid")
-
-
-def test_the_pin_of_another_log_is_refused(anchored: Anchored, tmp_path) -> None:
-    """Its origin is not ours."""
-    other = new_world(tmp_path / "other")
-    anchored.world.locations.anchor_pin.write_bytes(other.locations.anchor_pin.read_bytes())
-    assert search_once(anchored.world) == refused("anchor-pin-invalid")
-
-
-def test_a_pin_that_a_crash_has_left_behind_is_moved_by_the_next_writer(anchored: Anchored) -> None:
-    """Committed and not pinned yet: reading goes on, and the next commit pins it."""
-    world = anchored.world
-    newest = world.locations.anchor_pin.read_bytes()
-    anchored.put_back("unanchored", "config/anchors")
-    with anchored.served():
-        assert search_once(world).startswith(b"{")
-        service.revoke(world.session, _enrollment_of(anchored))
-    assert world.locations.anchor_pin.read_bytes() == newest
-
-
-# -- decisions -------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.requirement("X5")
-def test_requiring_and_giving_up_an_anchor_are_leaves(anchored: Anchored) -> None:
-    """The whole policy each time, under the owner key; what was given up is asked no more."""
-    world = anchored.world
-    with anchored.served():
-        anchoring.remove_anchor(world.session, "witness-1")
-        assert not memory_path(world.locations, "witness-1").exists()
-        policies = [body for body in bodies_of(world) if isinstance(body, AnchorPolicy)]
-        assert [len(policy.anchors) for policy in policies] == [1, 0]
-    assert search_once(world).startswith(b"{")
-
-
-@pytest.mark.requirement("X5")
-def test_an_anchor_that_does_not_confirm_is_not_required(anchored: Anchored, tmp_path) -> None:
-    """A witness that does not know the log, one that is away, and a state that it knows to be older."""
-    world = anchored.world
-    anchored.put_back("unanchored", *ALL)
-    key = str(anchored.key())
-
-    def adding(address: str) -> str | None:
-        return refusal_of(lambda: anchoring.add_anchor(world.session, "witness", address, key=key))
-
-    assert adding(f"unix:{anchored.socket}") == "anchor-not-confirmed"
-    with anchored.served():
-        assert adding(f"unix:{anchored.socket}") == "external-anchor-ahead"
-    stranger = make_witness(new_world(tmp_path / "other"), tmp_path / "stranger")
-    with serving(stranger, at=anchored.socket):
-        assert adding(f"unix:{anchored.socket}") == "anchor-not-confirmed"
-    assert bodies_of(world) == []
-    assert search_once(world).startswith(b"refused: private-enrollment-unavailable")
-
-
-class _Forgetful:
-    """An anchor that says what it is told to say."""
-
-    def __init__(self, answers: list[Said]) -> None:
-        self.answers = answers
-
-    def advance(self, question: Question) -> Said:
-        """Say the next thing."""
-        del question
-        return self.answers.pop(0)
-
-
-def test_an_alarm_after_a_commit_is_raised_and_the_commit_stays(anchored: Anchored) -> None:
-    """The anchor objects only when it is asked about the new head: the caller hears of it, and so does the next."""
-    from timeline.anchors.port import Standing
-
-    world = anchored.world
-    with anchored.served():
-        enrollment = _enrollment_of(anchored)
-        size = _standing(world).size
-        note = world.locations.head.read_bytes()
-        at = world.clock.at_ms // 1000
-        answers = [
-            Said(Standing.CONFIRMED, size=size, note=memory_note(anchored), at=at),
-            Said(Standing.FORKED, size=size, reason="other-root"),
-        ]
-        ports = Ports(world.clock, world.session.ports.entropy, connect=lambda *_: _Forgetful(answers))
-        session = service.Session(world.locations, ports, world.session.environment)
-        assert refusal_of(lambda: service.revoke(session, enrollment)) == "external-anchor-forked"
-    assert world.locations.head.read_bytes() != note
-
-
-def memory_note(anchored: Anchored) -> bytes:
-    """Give the cosigned note that is remembered."""
-    return memory_path(anchored.world.locations, "witness-1").read_bytes().partition(b"\n\n")[2]
-
-
-def test_every_refusal_of_an_anchor_is_a_state_error() -> None:
-    """Callers that handle an unusable state handle these as well."""
-    from timeline.anchors import errors
-
-    for name in ("ExternalAheadError", "ExternalForkedError", "AnchorDistrustedError", "StaleError"):
-        assert issubclass(getattr(errors, name), StateError)

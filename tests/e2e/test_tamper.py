@@ -5,7 +5,9 @@ The transcript's own bytes are not among them; what changes in a transcript is t
 
 import os
 import shutil
+import sqlite3
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -290,3 +292,13 @@ def test_files_that_nothing_refers_to_change_no_answer(world: World) -> None:
         (world.folder / name).write_bytes(b"not ours")
     assert answers_of(world) == before
     assert verdict_of(world)[0] == "ok"
+
+
+@pytest.mark.requirement("T67")
+@pytest.mark.parametrize("name", ["quiet", "_sqlite_migrations_quiet", "idx__sqlite_migrations"])
+def test_a_database_with_something_of_its_own_is_refused(world: World, name: str) -> None:
+    """A trigger would act on the next commit, whatever it is called."""
+    with closing(sqlite3.connect(world.locations.database)) as database:
+        database.execute(f"CREATE TRIGGER {name} AFTER INSERT ON leaf BEGIN DELETE FROM event; END")
+        database.commit()
+    assert_refused(world, {"state-corrupt"})

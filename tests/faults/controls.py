@@ -13,6 +13,7 @@ from unittest import mock
 
 import sidecars.store
 import timeline.files
+import timeline.keystore
 import timeline.store
 import timeline.tlog
 import timeline.witness.store
@@ -55,6 +56,10 @@ def _witness_unsynced() -> AbstractContextManager[object]:
     return mock.patch.object(timeline.witness.store, "_PRAGMAS", pragmas)
 
 
+def _keys_not_overwritten() -> AbstractContextManager[object]:
+    return mock.patch.object(timeline.keystore, "overwrite_private", return_value=None)
+
+
 @contextmanager
 def _anchor_before_head() -> Iterator[None]:
     """Hold the head back until the anchor was written."""
@@ -78,6 +83,7 @@ CONTROLS: Final[Mapping[str, tuple[str, Weakening]]] = {
     "sidecars are not synced": ("timeline", _sidecars_unsynced),
     "the database is not synced": ("timeline", _database_unsynced),
     "the anchor goes before the head": ("timeline", _anchor_before_head),
+    "a destroyed key is not overwritten": ("timeline", _keys_not_overwritten),
     "the witness's memory is not synced": ("witness", _witness_unsynced),
 }
 """What is left out, by its name: the story in which it must show, and how it is left out."""

@@ -3,12 +3,15 @@
 import random
 import shutil
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeVar
 
 from tests.faults.disk import Choice, Disk, Mark, choices
 from tests.faults.stories import Moment, Story, Told, place
+
+Outcome = TypeVar("Outcome")
 
 FAILURES_MAX = 20
 """Failures that are kept; one broken promise shows in many states."""
@@ -23,6 +26,16 @@ class Findings:
     outcomes: Counter[str] = field(default_factory=Counter)
     failures: list[str] = field(default_factory=list)
     failed: int = 0
+
+    def attempt(self, where: str, action: Callable[[], Outcome]) -> Outcome | None:
+        """What an action gives, ``None`` where it fails; then the failure is kept."""
+        try:
+            return action()
+        except Exception as error:  # noqa: BLE001 - whatever escapes is what is looked for
+            self.failed += 1
+            if len(self.failures) < FAILURES_MAX:
+                self.failures.append(f"{where}: {type(error).__name__}: {error}")
+            return None
 
 
 def explore(
@@ -47,25 +60,21 @@ def explore(
         found.crash_points += 1
         for choice in bounded(choices(disk.pending, chance, samples=samples), bound, chance):
             tree = disk.after(choice)
+            left = (*filter(None, tree.values()), *disk.nameless(choice))
+            where = f"step {number} {name}, promised {moment.promised!r}, {choice.name}"
+            found.attempt(where, lambda left=left, moment=moment: story.check_remains(moment, left))
             fingerprint = (moment.promised, hash(frozenset(tree.items())))
-            if fingerprint in known:
-                continue
+            if fingerprint not in known:
+                known.add(fingerprint)
+                found.states += 1
+                place(tree, folder / str(found.states))
+                outcome = found.attempt(
+                    where, lambda moment=moment: story.judge(folder / str(found.states), moment)
+                )
+                found.outcomes.update([outcome] if outcome else [])
+                shutil.rmtree(folder / str(found.states))
             if found.failed == failures_max:
                 return found
-            known.add(fingerprint)
-            found.states += 1
-            where = folder / f"{number}-{found.states}"
-            place(tree, where)
-            try:
-                found.outcomes[story.judge(where, moment)] += 1
-            except Exception as error:  # noqa: BLE001 - whatever escapes is what is looked for
-                found.failed += 1
-                if len(found.failures) < FAILURES_MAX:
-                    text = f"{type(error).__name__}: {error}"
-                    found.failures.append(
-                        f"step {number} {name}, promised {moment.promised!r}, {choice.name}: {text}"
-                    )
-            shutil.rmtree(where)
     return found
 
 

@@ -210,14 +210,24 @@ class Disk:
 
     def after(self, choice: Choice) -> dict[str, bytes | None]:
         """What a crash leaves if of all that is not sure just this arrived."""
-        files, names = dict(self.files), {number: dict(held) for number, held in self.names.items()}
-        for place, arrival in choice.arrivals:
-            _apply(self.pending[place], arrival, files, names)
+        files, names = self._left(choice)
         return dict(self._walk(ROOT, "", files, names))
+
+    def nameless(self, choice: Choice) -> list[bytes]:
+        """The bytes that lie on the disk then and belong to no file any more: no command finds them, a thief may."""
+        files, names = self._left(choice)
+        named = {number for held in names.values() for number in held.values()}
+        return [content for number, content in files.items() if number not in named]
 
     def live(self) -> dict[str, bytes | None]:
         """What processes see that go on."""
         return self.after(all_arrived(self.pending))
+
+    def _left(self, choice: Choice) -> tuple[dict[int, bytes], dict[int, dict[str, int]]]:
+        files, names = dict(self.files), {number: dict(held) for number, held in self.names.items()}
+        for place, arrival in choice.arrivals:
+            _apply(self.pending[place], arrival, files, names)
+        return files, names
 
     def _walk(
         self, number: int, path: str, files: Mapping[int, bytes], names: Mapping[int, Mapping[str, int]]

@@ -105,10 +105,10 @@ def inject_everywhere(action: Action, folder: Path, way: Way) -> Injected:
 
 
 def inject_at(action: Action, folder: Path, chosen: Sequence[tuple[Way, int]]) -> Injected:
-    """Some faults; every fourth time the action is brought to its end as well."""
+    """Some faults; every sixth time the action is brought to its end as well."""
     found = Injected()
     for number, (way, at) in enumerate(chosen):
-        inject(action, folder / str(number), way, at, found, finish=number % 4 == 0)
+        inject(action, folder / str(number), way, at, found, finish=number % 6 == 0)
     return found
 
 

@@ -21,6 +21,7 @@ import timeline.state
 from tests.faults.actions import Beginnings, make_beginnings
 from tests.faults.calls import CHANGING, Call, Kind
 from tests.faults.crashes import FAILURES_MAX
+from tests.faults.injection import site_of
 from tests.faults.interposer import Mode, Plan, recording
 from tests.faults.stories import enrollment_of, receive, root_text
 from tests.faults.witness_story import FORK, TRUNK, row_of
@@ -43,6 +44,10 @@ STEPS: Final = CHANGING | {Kind.LOCK}
 
 AHEAD: Final = frozenset(("anchor-ahead", "head-rollback", "state-rollback"))
 """How a state is refused whose head or anchor a second writer, whom no lock kept out, has overtaken."""
+
+
+ESCAPED: Final = "escaped: "
+"""How a child begins to tell of an error that is no refusal."""
 
 
 @dataclass(slots=True)
@@ -292,6 +297,8 @@ def _kill_round(world: World, made: Beginnings, chance: random.Random, found: Ra
         leaves = leaves_of(world)
         assert leaves[: len(before)] == before, "leaves were lost"
         before = leaves
+        for text, _ in said:
+            assert not text.startswith(ESCAPED.encode()), text.decode()
         for text, killed in said[:2]:
             if not killed:
                 size, root = json.loads(text)
@@ -328,6 +335,7 @@ def _kill_witness_round(place: Folder, chance: random.Random, found: Raced) -> N
     found.stops += sum(killed for _, killed in said)
     answers = [text.decode() for text, _ in said]
     assert answers != ["200", "200"], "two trees were signed"
+    assert not any(answer.startswith(ESCAPED) for answer in answers), answers
     row = row_of(place)
     assert row is not None
     assert row.size in {2, 5, 6}
@@ -338,7 +346,10 @@ def _kill_witness_round(place: Folder, chance: random.Random, found: Raced) -> N
 
 def _killed_at(root: Path, action: Callable[[], bytes], at: int) -> Callable[[], bytes]:
     def run() -> bytes:
-        with recording(root, Plan(Mode.KILL, at)):
-            return action()
+        try:
+            with recording(root, Plan(Mode.KILL, at)):
+                return action()
+        except Exception as error:  # noqa: BLE001 - a child's error is told, or nobody learns of it
+            return f"{ESCAPED}{type(error).__name__}: {error} ({site_of(error)})".encode()
 
     return run

@@ -1,6 +1,6 @@
 """The life of a witness: made, told of a log, asked for cosignatures; after a crash it has forgotten none of them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -62,6 +62,9 @@ class WitnessStory:
                 step()
                 mark(name)
         return found[0]
+
+    def check_remains(self, moment: Moment, contents: Iterable[bytes]) -> None:
+        """A witness destroys nothing."""
 
     def judge(self, folder: Path, moment: Moment) -> str:
         """What was answered is remembered; nothing smaller and no other tree is signed; the next is."""

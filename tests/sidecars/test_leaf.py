@@ -5,12 +5,14 @@ from typing import Any
 import msgspec
 import pytest
 
+from sidecars.cosignature import WitnessSigner
 from sidecars.envelope import parse_envelope, seal
 from sidecars.errors import (
     BadSignatureError,
     MalformedError,
     NonCanonicalError,
     PayloadTypeError,
+    SidecarError,
     UnknownKeyError,
 )
 from sidecars.identity import canonical_bytes, strict_loads
@@ -18,6 +20,9 @@ from sidecars.leaf import (
     EVICTS_MAX,
     LEAF_BYTES_MAX,
     SIGNED_BY,
+    AnchorEntry,
+    AnchorPolicy,
+    AnchorRecovery,
     Body,
     EnrolledSource,
     EnrollmentBinding,
@@ -54,8 +59,21 @@ FOLLOWED = {"source": SOURCE, "enrollment_id": ENROLLMENT}
 EXTENSION = Extension(generation=1, size=2000, mtime_ns="1790000000000000003", ctime_ns="-1", **FOLLOWED)
 PROOF = PrefixProof(generation=1, proven=1000, **FOLLOWED)
 INVALIDATION = Invalidation(reason="transcript-rewritten", **FOLLOWED)
+WITNESS = str(WitnessSigner("witness.example/w", b"w" * 32).verifier)
+FILE = AnchorEntry(name="disk", type="file", address="/elsewhere/anchor", key=None)
+ANCHORS = AnchorPolicy(
+    anchors=(FILE, AnchorEntry(name="w-1", type="witness", address="https://w.example/1", key=WITNESS)),
+    quorum=2,
+    freshness_seconds=86_400,
+    deadline_ms=2_000,
+    unwitnessed_max=1_000,
+)
 BODIES: tuple[Body, ...] = (
     policy(),
+    ANCHORS,
+    msgspec.structs.replace(ANCHORS, anchors=(), quorum=0),
+    AnchorRecovery(lost="anchor", basis="external"),
+    AnchorRecovery(lost="pin", basis="unverified"),
     FormatPolicy(host="codex", type="event_msg/new_thing", accepted=True),
     FormatPolicy(host="king", type="some.new_record", accepted=False),
     key_epoch(),
@@ -240,6 +258,33 @@ def test_evicted_digests_have_one_order() -> None:
     for wrong in (digests[::-1], [digests[0], digests[0]]):
         with pytest.raises(MalformedError):
             format_leaf(make_leaf(msgspec.structs.replace(body, evicts=tuple(wrong))))
+
+
+@pytest.mark.requirement("X5")
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"anchors": tuple(reversed(ANCHORS.anchors))},
+        {"anchors": (FILE, FILE)},
+        {"quorum": 0},
+        {"quorum": 3},
+        {"anchors": (), "quorum": 1},
+        {"anchors": (msgspec.structs.replace(FILE, key=WITNESS),), "quorum": 1},
+        {"anchors": (msgspec.structs.replace(ANCHORS.anchors[1], key=None),), "quorum": 1},
+        {"anchors": (msgspec.structs.replace(ANCHORS.anchors[1], key=str(LOG.verifier)),), "quorum": 1},
+        {"anchors": (msgspec.structs.replace(FILE, name="Disk"),), "quorum": 1},
+        {"anchors": (msgspec.structs.replace(FILE, name="../x"),), "quorum": 1},
+        {"anchors": (msgspec.structs.replace(FILE, address="/a b"),), "quorum": 1},
+        {"anchors": tuple(msgspec.structs.replace(FILE, name=f"a{n:02d}") for n in range(17)), "quorum": 1},
+        {"freshness_seconds": 59},
+        {"deadline_ms": 99},
+        {"unwitnessed_max": 0},
+    ],
+)
+def test_an_anchor_policy_against_a_rule_is_refused(change: dict[str, Any]) -> None:
+    """Sorted, each name once, a quorum that can be met, and a key for a witness and nothing else."""
+    with pytest.raises(SidecarError):
+        format_leaf(make_leaf(msgspec.structs.replace(ANCHORS, **change)))
 
 
 def test_a_key_epoch_names_real_keys() -> None:

@@ -5,27 +5,40 @@ at the same socket; each test serves there whichever copy of the witness it mean
 """
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from sidecars.cosignature import WitnessVerifier
+from sidecars.leaf import open_leaf
 from tests.simulators.witnesses import HandClock, Served, serving
 from tests.simulators.worlds import (
     SEGMENT_BYTES,
     World,
+    answers_of,
     consent,
     copy_folders,
     new_world,
+    refusal_of,
     rollout_of,
     write_transcript,
 )
 from timeline import anchoring, service
 from timeline.anchoring import Bounds
+from timeline.anchors.memory import memory_path
+from timeline.anchors.port import Answer as Said
+from timeline.anchors.port import Question
+from timeline.assurance import AnchorStatus, find_standing
 from timeline.clock import SystemEntropy
+from timeline.paths import Locations
+from timeline.prove import prove_event
+from timeline.state import open_local
 from timeline.witness.identity import Folder, init_witness, open_witness
 from timeline.witness.service import know_log
+
+ALL = ("state", "trust", "config")
+"""Everything that lies on the machine of the timeline."""
 
 MOMENTS = ("unanchored", "anchored", "enrolled", "first", "second")
 """After ``init``; after ``anchor add``; after the consent; after each of two indexed segments."""
@@ -124,3 +137,72 @@ def make_anchored(folder: Path, socket: str, bounds: Bounds | None = None) -> An
             found.index(operations=1)
             found.keep(name)
     return found
+
+
+# -- what is asked of it ---------------------------------------------------------------------------------------
+
+
+def refused(reason: str) -> bytes:
+    """Give what a search answers that is refused so."""
+    return f"refused: {reason}".encode()
+
+
+def everything_of(world: World) -> set[str | None]:
+    """Ask, index, list, prove and consent: the reasons why each is refused."""
+    session, root = world.session, world.root
+    actions: list[Callable[[], object]] = [
+        lambda: service.index(session, root),
+        lambda: service.list_sources(session, root),
+        lambda: prove_event(session, root, "timeline-event:" + "0" * 32),
+        lambda: service.revoke(session, "timeline-enrollment:" + "0" * 32),
+    ]
+    asked = {answer.decode().partition("refused: ")[2] or None for answer in answers_of(world).values()}
+    return {*asked, *(refusal_of(action) for action in actions)}
+
+
+def bodies_of(world: World) -> list[object]:
+    """Give the owner's anchor leaves of a log, in order."""
+    found: list[object] = []
+    with open_local(world.locations, world.session.ports) as state:
+        owner = state.keystore.pins.owner
+        for _, _, envelope in state.store.leaves():
+            if b"leaf.anchor-" in envelope:
+                found.append(open_leaf(envelope, owner, None).body)
+    return found
+
+
+def enrollment_of(anchored: Anchored) -> str:
+    """Give the id of the one consent."""
+    (source,) = service.list_sources(anchored.world.session, anchored.world.root)
+    return source.source.enrollment.enrollment_id
+
+
+def standing_of(world: World) -> AnchorStatus:
+    """Ask the anchors of a world now."""
+    with open_local(world.locations, world.session.ports) as state:
+        return find_standing(state, ask=True)
+
+
+class Scripted:
+    """An anchor that says what it is told to say."""
+
+    def __init__(self, answers: list[Said]) -> None:
+        self.answers = answers
+
+    def advance(self, question: Question) -> Said:
+        """Say the next thing."""
+        del question
+        return self.answers.pop(0)
+
+
+def memory_note(anchored: Anchored) -> bytes:
+    """Give the cosigned note that is remembered."""
+    return memory_path(anchored.world.locations, "witness-1").read_bytes().partition(b"\n\n")[2]
+
+
+def lose(anchored: Anchored, lost: str) -> Path:
+    """Remove the local anchor or the pin; give where it lay."""
+    locations: Locations = anchored.world.locations
+    path = locations.anchor if lost == "anchor" else locations.anchor_pin
+    path.unlink()
+    return path

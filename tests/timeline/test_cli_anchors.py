@@ -59,6 +59,7 @@ def test_one_command_requires_a_witness_and_one_shows_it(
         code, out, err = run("anchor", "add", "witness", f"unix:{socket}", "--key", key)
         assert (code, err) == (0, "")
         assert out.startswith("required from now on: witness-1\nquorum 1 of 1")
+        assert b"\npolicy leaf 2 " in world.locations.anchor_pin.read_bytes()
         code, out, _ = run("anchor", "status")
         assert code == 0
         assert "confirmed; confirmed 3 leaves at 2026-08-20T11:00:00.000Z" in out
@@ -110,6 +111,7 @@ def test_a_commit_that_nobody_has_confirmed_yet_ends_in_three(
         (["add", "file", "{other}/anchor", "--quorum", "2"], 2, "anchor-policy-invalid"),
         (["add", "file", "{other}/anchor", "--freshness-seconds", "59"], 2, "anchor-policy-invalid"),
         (["add", "file", "{other}/anchor", "--deadline-ms", "30001"], 2, "anchor-policy-invalid"),
+        (["add", "file", "{other}/anchor", "--key", "{witness}"], 2, "anchor-address-invalid"),
         (["add", "file", "{other}/missing/anchor"], 1, "state-incomplete"),
         (["add", "witness", "ftp://x", "--key", "{witness}"], 2, "witness-address-invalid"),
         (["add", "witness", "unix:/nowhere/socket"], 2, "anchor-address-invalid"),

@@ -5,7 +5,6 @@ stored before anything is decided, so that a later run knows it, whatever become
 """
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 import msgspec
 
@@ -23,13 +22,28 @@ from timeline.paths import Locations
 
 
 class Asker(msgspec.Struct, frozen=True):
-    """Who asks: the log's folders and keys, and the ways out."""
+    """Who asks: the log's folders and keys, and the ways out.
+
+    ``known`` is what this process has read or stored of the anchors before: it is not read and verified again.
+    """
 
     locations: Locations
     verifiers: tuple[Verifier, ...]
     clock: Clock
     stopwatch: Stopwatch
     connect: Connect
+    known: dict[str, Remembered]
+
+    def recall(self, entry: AnchorEntry, origin: str) -> Remembered | None:
+        """What is remembered of an anchor.
+
+        Raises:
+            AnchorMemoryError, UnsafeFileError: it cannot be read.
+        """
+        found = self.known.get(entry.name) or read_memory(self.locations, entry, origin, self.verifiers)
+        if found is not None:
+            self.known[entry.name] = found
+        return found
 
 
 def confirm_newest(asker: Asker, policy: AnchorPolicy, subject: Subject, now_ms: int) -> Confirmation:
@@ -53,7 +67,7 @@ def ask_anchors(asker: Asker, policy: AnchorPolicy, subject: Subject) -> tuple[A
         StateUnwritableError: a confirmation cannot be stored.
     """
     origin = subject.checkpoint.origin
-    remembered = [read_memory(asker.locations, e, origin, asker.verifiers) for e in policy.anchors]
+    remembered = [asker.recall(entry, origin) for entry in policy.anchors]
     answers = _ask(asker, policy, subject, remembered)
     return tuple(
         _remember(asker, entry, before, answer)
@@ -67,10 +81,7 @@ def recall_anchors(asker: Asker, policy: AnchorPolicy, origin: str) -> tuple[Anc
     Raises:
         AnchorMemoryError, UnsafeFileError: it cannot be read.
     """
-    found = (
-        (entry, read_memory(asker.locations, entry, origin, asker.verifiers)) for entry in policy.anchors
-    )
-    return tuple(AnchorReport(entry, None, _memory(before)) for entry, before in found)
+    return tuple(AnchorReport(e, None, _memory(asker.recall(e, origin))) for e in policy.anchors)
 
 
 def recall_notes(asker: Asker, policy: AnchorPolicy, origin: str) -> tuple[bytes, ...]:
@@ -79,7 +90,7 @@ def recall_notes(asker: Asker, policy: AnchorPolicy, origin: str) -> tuple[bytes
     Raises:
         AnchorMemoryError, UnsafeFileError: one cannot be read.
     """
-    found = (read_memory(asker.locations, entry, origin, asker.verifiers) for entry in policy.anchors)
+    found = (asker.recall(entry, origin) for entry in policy.anchors)
     return tuple(remembered.note for remembered in found if remembered is not None)
 
 
@@ -109,6 +120,8 @@ def _ask(
 
     if len(policy.anchors) == 1:
         return [one(policy.anchors[0], remembered[0])]
+    from concurrent.futures import ThreadPoolExecutor
+
     with ThreadPoolExecutor(max_workers=len(policy.anchors)) as pool:
         return list(pool.map(one, policy.anchors, remembered))
 
@@ -119,6 +132,7 @@ def _remember(asker: Asker, entry: AnchorEntry, before: Remembered | None, answe
     found = Remembered(parse_checkpoint(parse_note(answer.note).text), answer.at, answer.note)
     if before is None or (found.checkpoint.size, found.at) > (before.checkpoint.size, before.at):
         write_memory(asker.locations, entry.name, found)
+        asker.known[entry.name] = found
         return AnchorReport(entry, answer, found.memory)
     return AnchorReport(entry, answer, before.memory)
 

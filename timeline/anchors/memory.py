@@ -20,7 +20,7 @@ from sidecars.keys import Verifier
 from sidecars.leaf import AnchorEntry
 from timeline.anchors.errors import AnchorMemoryError
 from timeline.anchors.rules import Memory
-from timeline.files import is_there, make_directory, read_private, remove_private, write_atomic
+from timeline.files import is_there, make_directory, read_private, remove_private, replace_private
 from timeline.limits import NOTE_BYTES_MAX
 from timeline.paths import Locations
 
@@ -75,12 +75,14 @@ def read_memory(
 def write_memory(locations: Locations, name: str, remembered: Remembered) -> None:
     """Store a confirmation in place of the one before.
 
+    After a crash it may be the one before again: then the anchor knows more than is remembered, and is asked anyway.
+
     Raises:
         StateUnwritableError: it cannot be written.
     """
     path = memory_path(locations, name)
     make_directory(path.parent)
-    write_atomic(path, b"%b%d\n\n%b" % (_HEADER, remembered.at, remembered.note))
+    replace_private(path, b"%b%d\n\n%b" % (_HEADER, remembered.at, remembered.note))
 
 
 def forget_memory(locations: Locations, name: str) -> None:
