@@ -17,7 +17,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
-from threading import Thread
 
 from benchmarks.log import big_log, digest_text
 from benchmarks.measure import Figure, alternate, percentile, ratio, run
@@ -146,11 +145,14 @@ def _witness_of(session: service.Session, folder: Path) -> Iterator[None]:
     with tempfile.TemporaryDirectory() as short:  # a socket's path has at most 107 bytes
         socket = f"{short}/socket"
         command = [_WITNESS, "serve", "--dir", str(folder), "--socket", socket, "--json"]
-        with subprocess.Popen(command, stdout=subprocess.PIPE) as server:
-            if server.stdout is None or not server.stdout.readline():
-                raise RuntimeError("a witness says where it serves")
-            # It goes on to say what it answers, and would wait for whoever does not read it.
-            Thread(target=server.stdout.read).start()
+        with (
+            Path(short, "diary").open("wb") as diary,
+            subprocess.Popen(command, stdout=diary) as server,
+        ):
+            while not Path(socket).exists():  # it says nothing to us, so that nobody here has to read it
+                if server.poll() is not None:
+                    raise RuntimeError("the witness must serve")
+                time.sleep(0.01)
             try:
                 add_anchor(session, "witness", f"unix:{socket}", key=made["vkey"])
                 yield

@@ -176,7 +176,8 @@ def _with_bounds(policy: AnchorPolicy, anchors: tuple[AnchorEntry, ...], bounds:
 
 def _require_confirmed(state: State, entry: AnchorEntry, policy: AnchorPolicy) -> None:
     head = state.reading.finding.head
-    subject, asker = Subject(state.locations.database, head.note), state.external.asker(state.present)
+    subject = Subject(state.locations.database, head.checkpoint, head.note)
+    asker = state.external.asker(state.present)
     try:
         asker.connect(
             entry, asker.clock, asker.stopwatch

@@ -86,7 +86,7 @@ def find_standing(state: State, *, ask: bool) -> AnchorStatus:
     policy, decision = policy_of(state), state.view.anchors
     asker, head = state.external.asker(state.present), state.reading.finding.head
     if ask and policy.anchors:
-        reports = ask_anchors(asker, policy, Subject(state.locations.database, head.note))
+        reports = ask_anchors(asker, policy, Subject(state.locations.database, head.checkpoint, head.note))
     else:
         reports = recall_anchors(asker, policy, head.checkpoint.origin)
     size, now_ms = head.checkpoint.size, state.ports.clock.now_ms()

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from sidecars.leaf import AnchorPolicy, leaf_hash
+from sidecars.checkpoint import Checkpoint
+from sidecars.leaf import AnchorEntry, AnchorPolicy, leaf_hash
 from sidecars.merkle import Frontier
 from sidecars.trust import Belief
 from timeline.anchors.errors import StaleError, UnwitnessedError
 from timeline.anchors.pin import PinnedPolicy, check_pin, read_pin, write_pin
+from timeline.clock import Clock, Stopwatch
 from timeline.paths import Locations
 from timeline.ports import Ports
 from timeline.store import Store
@@ -22,6 +24,7 @@ from timeline.view import LogView
 if TYPE_CHECKING:
     from timeline.anchors.asking import Asker
     from timeline.anchors.memory import Remembered
+    from timeline.anchors.port import MonotonicAnchor
     from timeline.anchors.rules import Confirmation
 
 
@@ -43,6 +46,7 @@ class External:
         self._store = store
         self._origin = origin
         self._known: dict[str, Remembered] = {}
+        self._open: dict[AnchorEntry, MonotonicAnchor] = {}
         self.found: Confirmation | None = None
         """What the anchors said last; ``None`` where none is required, or none was asked."""
 
@@ -52,7 +56,13 @@ class External:
 
         verifiers = tuple(epoch.log_key for epoch in now.belief.epochs)
         ports = self._ports
-        return Asker(self._locations, verifiers, ports.clock, ports.stopwatch, ports.connect, self._known)
+        return Asker(self._locations, verifiers, ports.clock, ports.stopwatch, self._connect, self._known)
+
+    def close(self) -> None:
+        """Give back what the anchors hold open."""
+        for anchor in self._open.values():
+            anchor.close()
+        self._open.clear()
 
     def confirm(self, now: Present, *, before: Frontier | None = None, added: Sequence[bytes] = ()) -> None:
         """Ask whether this state is the newest; ``before`` and ``added`` are of the last commit, if it is known.
@@ -69,7 +79,8 @@ class External:
         from timeline.anchors.asking import confirm_newest
         from timeline.anchors.proving import Subject
 
-        subject = Subject(self._locations.database, now.head, before=before, added=added)
+        checkpoint = Checkpoint(self._origin, now.belief.size, now.belief.root)
+        subject = Subject(self._locations.database, checkpoint, now.head, before=before, added=added)
         self.found = confirm_newest(self.asker(now), policy, subject, self._ports.clock.now_ms())
 
     def make_room(self, now: Present, count: int) -> None:
@@ -108,7 +119,7 @@ class External:
         """The newest checkpoints that the anchors have confirmed, with the signatures of those that sign.
 
         Raises:
-            AnchorMemoryError, UnsafeFileError: what is remembered of an anchor cannot be read.
+            UnsafeFileError: what is remembered of an anchor is not private.
         """
         policy = _required(now.view)
         if policy is None:
@@ -140,6 +151,13 @@ class External:
         wanted = None if decision is None or found is None else PinnedPolicy(decision.leaf, found)
         if anew or read_pin(path, self._origin) != wanted:
             write_pin(path, self._origin, wanted)
+
+    def _connect(self, entry: AnchorEntry, clock: Clock, stopwatch: Stopwatch) -> "MonotonicAnchor":
+        """The anchor of an entry: one for as long as the state is open."""
+        found = self._open.get(entry)
+        if found is None:
+            found = self._open[entry] = self._ports.connect(entry, clock, stopwatch)
+        return found
 
     def _leaf_hash(self, now: Present, index: int) -> bytes | None:
         row = self._store.leaf(index) if index < now.belief.size else None

@@ -9,7 +9,7 @@ import errno
 import fcntl
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
@@ -30,6 +30,8 @@ class DirectoryIdentity(msgspec.Struct, frozen=True):
     path: Path
     device: int
     inode: int
+    mode: int
+    owner: int
 
     def check(self) -> None:
         """Look again.
@@ -38,6 +40,15 @@ class DirectoryIdentity(msgspec.Struct, frozen=True):
             UnsafeFileError: the path now leads to another folder, or to one open to others.
             StateIncompleteError: there is no folder any more.
         """
+        with suppress(OSError):  # looked at once more below, where it gets its reason
+            found = os.lstat(self.path)
+            if (found.st_dev, found.st_ino, found.st_mode, found.st_uid) == (
+                self.device,
+                self.inode,
+                self.mode,
+                self.owner,
+            ):
+                return
         if check_directory(self.path) != self:
             message = f"{self.path}: another folder was put in its place"
             raise UnsafeFileError(message)
@@ -88,7 +99,7 @@ def check_directory(path: Path) -> DirectoryIdentity:
     if found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) & 0o077:
         message = f"{path}: folder must be yours and mode 0700"
         raise UnsafeFileError(message, hint=f"chmod 700 {path}")
-    return DirectoryIdentity(path, found.st_dev, found.st_ino)
+    return DirectoryIdentity(path, found.st_dev, found.st_ino, found.st_mode, found.st_uid)
 
 
 @contextmanager
@@ -201,30 +212,31 @@ def write_atomic(path: Path, content: bytes) -> None:
         StateUnwritableError: the disk is full, read-only or failing. The old file stands, or, where only the last
             sync of the folder failed, the new one.
     """
-    replace_private(path, content)
+    _replace(path, content, os.fsync)
     try:
-        sync_directory(path.parent)
+        sync_directory(os.path.dirname(path))
     except OSError as error:
         raise _unwritable(path, error) from error
 
 
-def replace_private(path: Path, content: bytes) -> None:
-    """The same, for what may be the old bytes again after a crash: the folder is not synced.
+def write_unsynced(path: Path, content: bytes) -> None:
+    """Replace a private file so that a killed process leaves the old bytes or the new; a power failure, anything.
+
+    For what is checked when it is read, and only costs a question where it is lost.
 
     Raises:
         StateUnwritableError: the disk is full, read-only or failing; the old file stands.
     """
-    temporary = path.with_name(f"{path.name}.{os.getpid()}{_TEMPORARY_SUFFIX}")
+    _replace(path, content, lambda _descriptor: None)
+
+
+def _replace(path: Path, content: bytes, settle: Callable[[int], None]) -> None:
+    temporary = f"{path}.{os.getpid()}{_TEMPORARY_SUFFIX}"
     try:
-        # Left by a killed process that had our number: never shared, so never needed.
-        with suppress(FileNotFoundError):
-            os.unlink(temporary)
-        descriptor = os.open(
-            temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, _FILE_MODE
-        )
+        descriptor = _create_temporary(temporary)
         try:
             _write_all(descriptor, content)
-            os.fsync(descriptor)
+            settle(descriptor)
         finally:
             os.close(descriptor)
         os.rename(temporary, path)
@@ -368,7 +380,7 @@ def remove_private(path: Path) -> None:
         raise _unwritable(path, error) from error
 
 
-def sync_directory(path: Path) -> None:
+def sync_directory(path: Path | str) -> None:
     """Make names that were created, renamed or removed in a folder durable.
 
     Raises:
@@ -393,6 +405,16 @@ def remove_temporaries(path: Path) -> None:
                 os.unlink(entry.path)
     except OSError as error:
         raise _unwritable(path, error) from error
+
+
+def _create_temporary(temporary: str) -> int:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        return os.open(temporary, flags, _FILE_MODE)
+    except FileExistsError:
+        # Left by a killed process that had our number: never shared, so never needed.
+        os.unlink(temporary)
+        return os.open(temporary, flags, _FILE_MODE)
 
 
 def _open_to_read(path: Path) -> int:

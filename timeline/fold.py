@@ -46,7 +46,9 @@ class LogFold:
         before = LogView() if onto is None else onto
         self._policy, self._newest_ms, self._formats = before.policy, before.newest_ms, before.formats
         self._anchors, self._fork, self._restored = before.anchors, before.fork, before.restored
-        self._receipts = set(before.receipts)
+        self._receipts = before.receipts
+        self._spent: set[str] = set()
+        """Receipts that were spent since."""
         self._sources = {source.enrollment.enrollment_id: source for source in before.sources}
         """Every source, without the sidecars that are in ``_added``."""
         self._added: dict[str, _Added] = {}
@@ -70,15 +72,14 @@ class LogFold:
         """
         if self._refused is not None:
             raise self._refused
-        sources = tuple(
-            added.settled(source) if (added := self._added.get(key)) else source
-            for key, source in self._sources.items()
-        )
+        sources = self._sources
+        if self._added:
+            sources = sources | {key: added.settled(sources[key]) for key, added in self._added.items()}
         return LogView(
             self._policy,
             self._newest_ms,
-            sources,
-            frozenset(self._receipts),
+            tuple(sources.values()),
+            self._receipts | self._spent if self._spent else self._receipts,
             self._formats,
             self._anchors,
             self._fork,
@@ -95,9 +96,10 @@ class LogFold:
             case FormatPolicy() as body:
                 self._formats = _with_format(self._formats, leaf, body)
             case Enrollment() as body:
-                if body.enrollment_id in sources or body.receipt_digest in self._receipts:
+                spent = body.receipt_digest in self._receipts or body.receipt_digest in self._spent
+                if body.enrollment_id in sources or spent:
                     raise _contradiction(leaf, "an enrollment and its receipt must be new")
-                self._receipts.add(body.receipt_digest)
+                self._spent.add(body.receipt_digest)
                 self._replace_older(body)
                 sources[body.enrollment_id] = EnrolledSource(leaf.index, body)
             case Revocation() as body:
@@ -152,24 +154,25 @@ class LogFold:
 class _Added:
     """The sidecars of one source that a fold has added, with the leaf of each."""
 
-    __slots__ = ("_evicted", "_known", "_segment", "entries", "leaves")
+    __slots__ = ("_before", "_evicted", "_known", "_segment", "entries", "leaves")
 
     def __init__(self, source: EnrolledSource) -> None:
         self.entries: list[SidecarEntry] = []
         self.leaves: list[int] = []
         self._segment = len(source.entries)
-        self._known = {entry.digest for entry in source.entries}
+        self._before = source.entries
+        self._known: set[str] | None = None
+        """Digests of every sidecar of the source, once more than one is added: a commit adds one as a rule."""
         self._evicted: set[str] = set()
 
     def add(self, leaf: Leaf, source: EnrolledSource, entry: SidecarEntry) -> None:
         if entry.segment != self._segment:
             raise _contradiction(leaf, "a sidecar must be the next segment of its source")
-        if entry.digest in self._known or not self._known.issuperset(entry.evicts):
+        if not self._is_new(entry):
             raise _contradiction(
                 leaf, "a sidecar must be new and may give up only earlier ones of its source"
             )
         self._segment += 1
-        self._known.add(entry.digest)
         self._evicted.update(entry.evicts)
         enrolled = source.enrollment
         # Equal text, shared: of a million sidecars the names alone would otherwise take 200 MB.
@@ -185,6 +188,17 @@ class _Added:
             )
         )
         self.leaves.append(leaf.index)
+
+    def _is_new(self, entry: SidecarEntry) -> bool:
+        """Whether its digest is no earlier one's, and those that it gives up are."""
+        if not self.entries and not entry.evicts:
+            return all(entry.digest != earlier.digest for earlier in self._before)
+        if self._known is None:
+            self._known = {earlier.digest for earlier in (*self._before, *self.entries)}
+        known = self._known
+        fits = entry.digest not in known and known.issuperset(entry.evicts)
+        known.add(entry.digest)
+        return fits
 
     def settled(self, source: EnrolledSource) -> EnrolledSource:
         """``source`` with what was added."""

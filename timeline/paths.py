@@ -5,6 +5,7 @@ State and trust lie in different trees, so that restoring one does not restore t
 
 import os
 from collections.abc import Mapping
+from functools import lru_cache
 from pathlib import Path
 
 import msgspec
@@ -19,6 +20,12 @@ _VARIABLES = {
 }
 
 
+@lru_cache(maxsize=256)
+def _below(folder: Path, name: str) -> Path:
+    """One path object for each place: a commit asks for the same few again and again."""
+    return folder / name
+
+
 class Locations(msgspec.Struct, frozen=True):
     """The four folders of one timeline."""
 
@@ -30,57 +37,57 @@ class Locations(msgspec.Struct, frozen=True):
     @property
     def database(self) -> Path:
         """Log leaves and projections."""
-        return self.state / "state.db"
+        return _below(self.state, "state.db")
 
     @property
     def sidecars(self) -> Path:
         """Write-once signed envelopes."""
-        return self.state / "sidecars"
+        return _below(self.state, "sidecars")
 
     @property
     def head(self) -> Path:
         """The latest signed checkpoint."""
-        return self.state / "head"
+        return _below(self.state, "head")
 
     @property
     def anchor(self) -> Path:
         """The last checkpoint ever accepted, kept apart from the state."""
-        return self.trust / "anchor"
+        return _below(self.trust, "anchor")
 
     @property
     def pins(self) -> Path:
         """Origin and public keys, fixed at ``init``."""
-        return self.trust / "pins"
+        return _below(self.trust, "pins")
 
     @property
     def begun(self) -> Path:
         """What will be the pins: stands only while ``init`` has not fixed them."""
-        return self.trust / "pins.begun"
+        return _below(self.trust, "pins.begun")
 
     @property
     def keys(self) -> Path:
         """The private keys."""
-        return self.trust / "keys"
+        return _below(self.trust, "keys")
 
     @property
     def memories(self) -> Path:
         """What each external anchor has confirmed, a file each."""
-        return self.trust / "anchors"
+        return _below(self.trust, "anchors")
 
     @property
     def anchor_pin(self) -> Path:
         """Which policy of external anchors is in force, pinned in a third place."""
-        return self.config / "anchors"
+        return _below(self.config, "anchors")
 
     @property
     def settings(self) -> Path:
         """The owner's configuration."""
-        return self.config / "config.toml"
+        return _below(self.config, "config.toml")
 
     @property
     def lock(self) -> Path:
         """The one writer's lock."""
-        return self.runtime / "writer.lock"
+        return _below(self.runtime, "writer.lock")
 
     def trust_is_apart(self) -> bool:
         """Whether neither of state and trust lies inside the other."""

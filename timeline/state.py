@@ -5,7 +5,7 @@ digest for as long as the state is open.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
 from pathlib import Path
 
 from sidecars.digest import Digest
@@ -331,7 +331,9 @@ def _opened(
     store = open_store(locations.database)
     try:
         keystore, reading = read_with_keys(locations, store, keys, anchor=anchor)
-        yield State(locations, ports, keystore, store, reading)
+        state = State(locations, ports, keystore, store, reading)
+        with closing(state.external):
+            yield state
     finally:
         store.close()
 

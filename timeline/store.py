@@ -289,14 +289,26 @@ class Store:
             message = f"{self.path}: its tables are not those of schema {SCHEMA_VERSION}"
             raise StateCorruptError(message)
 
-    @contextmanager
-    def _errors(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.Error as error:
-            raise _translate(self.path, error) from error
-        except (MemoryError, OverflowError, UnicodeDecodeError) as error:
-            message = f"{self.path}: a stored value cannot be read"
+    def _errors(self) -> "_Translated":
+        return _Translated(self.path)
+
+
+class _Translated:
+    """Inside it every ``sqlite3`` error becomes a ``StateError``; a class, since each statement enters one."""
+
+    __slots__ = ("_path",)
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, sqlite3.Error):
+            raise _translate(self._path, error) from error
+        if isinstance(error, MemoryError | OverflowError | UnicodeDecodeError):
+            message = f"{self._path}: a stored value cannot be read"
             raise StateCorruptError(message) from error
 
 

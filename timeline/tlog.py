@@ -300,7 +300,6 @@ def write_batch(
     Raises:
         StateError: nothing was written, or a repair by this one batch is due at the next opening.
     """
-    check_anchor(locations, anchor)
     # Signed before anything is written: a key that is not there stops the commit and leaves no half of it.
     note = _sign_head(keystore, batch.belief)
     probe(Step.BEGIN)
@@ -329,20 +328,21 @@ def advance_anchor(locations: Locations, expected: bytes | None, note: bytes) ->
         StateBusyError: it is not ``expected`` any more.
         StateUnwritableError: it cannot be written.
     """
-    check_anchor(locations, expected)
-    write_atomic(locations.anchor, note)
+    path = locations.anchor
+    check_anchor(path, expected)
+    write_atomic(path, note)
 
 
-def check_anchor(locations: Locations, expected: bytes | None) -> None:
+def check_anchor(path: Path, expected: bytes | None) -> None:
     """Return only if the local anchor is exactly ``expected``, or missing where that is ``None``.
 
     Raises:
         StateBusyError: it is not.
         StateIncompleteError, UnsafeFileError: it is missing or not private.
     """
-    lost = expected is None and not is_there(locations.anchor)
-    if not lost and read_private(locations.anchor, size_max=NOTE_BYTES_MAX) != expected:
-        message = f"{locations.anchor}: another process has moved it meanwhile"
+    lost = expected is None and not is_there(path)
+    if not lost and read_private(path, size_max=NOTE_BYTES_MAX) != expected:
+        message = f"{path}: another process has moved it meanwhile"
         raise StateBusyError(message)
 
 

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -412,7 +413,8 @@ def test_the_witness_of_the_old_log_takes_no_head_of_the_fork(anchored: Anchored
         question = Question(
             head.note, head.checkpoint, (state.keystore.pins.log,), known, lambda _size: (), 10.0
         )
-        answer = connect(entry, ports.clock, ports.stopwatch).advance(question)
+        with closing(connect(entry, ports.clock, ports.stopwatch)) as witness:
+            answer = witness.advance(question)
     assert answer.standing is not Standing.CONFIRMED
 
 

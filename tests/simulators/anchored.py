@@ -194,6 +194,9 @@ class Scripted:
         del question
         return self.answers.pop(0)
 
+    def close(self) -> None:
+        """Nothing is held."""
+
 
 def memory_note(anchored: Anchored) -> bytes:
     """Give the cosigned note that is remembered."""

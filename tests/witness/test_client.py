@@ -309,7 +309,7 @@ def test_a_witness_that_does_not_answer_is_given_up() -> None:
             TREE.prove,
             verifiers=[LOG.verifier],
             known=0,
-            deadline_seconds=3.5,
+            deadline_seconds=2.5,
             ports=Ports(CLOCK, stopwatch),
         )
         assert found == Unavailable("deadline")

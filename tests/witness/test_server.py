@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -344,10 +345,10 @@ def test_the_answer_goes_out_where_the_diary_cannot_be_written(monkeypatch: pyte
         said.append(text)
         raise BrokenPipeError
 
-    monkeypatch.setattr("timeline.cli.witness.click.echo", gone)
+    monkeypatch.setattr("sys.stdout", SimpleNamespace(write=gone, flush=lambda: None))
     for as_json in (False, True):
         _Diary(HandClock(), as_json=as_json)(Answer(Status.COSIGNED, b"", reason="cosigned", origin=ORIGIN))
     assert said == [
-        f"2026-09-21T14:13:20.000Z  200  cosigned  {ORIGIN}",
-        f'{{"at":"2026-09-21T14:13:20.000Z","code":200,"reason":"cosigned","origin":"{ORIGIN}"}}',
+        f"2026-09-21T14:13:20.000Z  200  cosigned  {ORIGIN}\n",
+        f'{{"at":"2026-09-21T14:13:20.000Z","code":200,"reason":"cosigned","origin":"{ORIGIN}"}}\n',
     ]

@@ -8,10 +8,8 @@ from collections.abc import Sequence
 
 import msgspec
 
-from sidecars.checkpoint import parse_checkpoint
 from sidecars.keys import Verifier
 from sidecars.leaf import AnchorEntry, AnchorPolicy
-from sidecars.note import parse_note
 from timeline.anchors.memory import Remembered, read_memory, write_memory
 from timeline.anchors.port import Answer, Connect, Question, Standing
 from timeline.anchors.proving import Subject
@@ -38,7 +36,7 @@ class Asker(msgspec.Struct, frozen=True):
         """What is remembered of an anchor.
 
         Raises:
-            AnchorMemoryError, UnsafeFileError: it cannot be read.
+            UnsafeFileError: it is not private.
         """
         found = self.known.get(entry.name) or read_memory(self.locations, entry, origin, self.verifiers)
         if found is not None:
@@ -63,14 +61,14 @@ def ask_anchors(asker: Asker, policy: AnchorPolicy, subject: Subject) -> tuple[A
     """Ask all anchors of ``policy`` about our log's newest checkpoint, and store what they confirm.
 
     Raises:
-        AnchorMemoryError, UnsafeFileError: what is remembered of an anchor cannot be read.
+        UnsafeFileError: what is remembered of an anchor is not private.
         StateUnwritableError: a confirmation cannot be stored.
     """
     origin = subject.checkpoint.origin
     remembered = [asker.recall(entry, origin) for entry in policy.anchors]
     answers = _ask(asker, policy, subject, remembered)
     return tuple(
-        _remember(asker, entry, before, answer)
+        _remember(asker, subject, entry, before, answer)
         for entry, before, answer in zip(policy.anchors, remembered, answers, strict=True)
     )
 
@@ -79,7 +77,7 @@ def recall_anchors(asker: Asker, policy: AnchorPolicy, origin: str) -> tuple[Anc
     """What is remembered of all anchors, without a question to any.
 
     Raises:
-        AnchorMemoryError, UnsafeFileError: it cannot be read.
+        UnsafeFileError: it is not private.
     """
     return tuple(AnchorReport(e, None, _memory(asker.recall(e, origin))) for e in policy.anchors)
 
@@ -88,7 +86,7 @@ def recall_notes(asker: Asker, policy: AnchorPolicy, origin: str) -> tuple[bytes
     """The notes that the anchors have confirmed last.
 
     Raises:
-        AnchorMemoryError, UnsafeFileError: one cannot be read.
+        UnsafeFileError: one is not private.
     """
     found = (asker.recall(entry, origin) for entry in policy.anchors)
     return tuple(remembered.note for remembered in found if remembered is not None)
@@ -126,10 +124,12 @@ def _ask(
         return list(pool.map(one, policy.anchors, remembered))
 
 
-def _remember(asker: Asker, entry: AnchorEntry, before: Remembered | None, answer: Answer) -> AnchorReport:
+def _remember(
+    asker: Asker, subject: Subject, entry: AnchorEntry, before: Remembered | None, answer: Answer
+) -> AnchorReport:
     if answer.standing is not Standing.CONFIRMED or answer.note is None or answer.at is None:
         return AnchorReport(entry, answer, _memory(before))
-    found = Remembered(parse_checkpoint(parse_note(answer.note).text), answer.at, answer.note)
+    found = Remembered(subject.checkpoint, answer.at, answer.note)
     if before is None or (found.checkpoint.size, found.at) > (before.checkpoint.size, before.at):
         write_memory(asker.locations, entry.name, found)
         asker.known[entry.name] = found

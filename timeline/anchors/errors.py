@@ -78,15 +78,6 @@ class StateBehindPinError(StateError):
     default_hint = "put the newest state and trust back; the pin is never moved backwards"
 
 
-class AnchorMemoryError(StateError):
-    """What is remembered of an external anchor's confirmations is not of this log and anchor."""
-
-    reason = "anchor-memory-invalid"
-    default_hint = (
-        "remove the named file: the anchor is then asked again, and nothing of it counts until it answers"
-    )
-
-
 class AnchorNameError(UsageError):
     """No external anchor has this name, or another one has it already."""
 

@@ -31,6 +31,9 @@ class FileAnchor(msgspec.Struct, frozen=True):
         except StateError as error:
             return Answer(Standing.UNAVAILABLE, reason=error.reason)
 
+    def close(self) -> None:
+        """Nothing is held."""
+
     def _advance(self, question: Question) -> Answer:
         try:
             content = read_private(self.path, size_max=NOTE_BYTES_MAX)

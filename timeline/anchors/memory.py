@@ -2,8 +2,8 @@
 
 A file holds the time of the confirmation and the note that was confirmed, with the anchor's own signature where it
 signs (a witness). It tells a later run from which size to prove, shows that an anchor has forgotten what it had
-confirmed, and carries the cosignatures that a proof shows. A missing file is no fresh start: the anchor has to be
-asked, and until it confirms, nothing of it counts.
+confirmed, and carries the cosignatures that a proof shows. A missing or damaged file is no fresh start: the anchor has
+to be asked, and until it confirms, nothing of it counts.
 """
 
 import re
@@ -18,9 +18,8 @@ from sidecars.cosignature import WitnessVerifier, open_cosignatures
 from sidecars.errors import SidecarError
 from sidecars.keys import Verifier
 from sidecars.leaf import AnchorEntry
-from timeline.anchors.errors import AnchorMemoryError
 from timeline.anchors.rules import Memory
-from timeline.files import is_there, make_directory, read_private, remove_private, replace_private
+from timeline.files import is_there, make_directory, read_private, remove_private, write_unsynced
 from timeline.limits import NOTE_BYTES_MAX
 from timeline.paths import Locations
 
@@ -44,11 +43,10 @@ class Remembered(msgspec.Struct, frozen=True):
 def read_memory(
     locations: Locations, entry: AnchorEntry, origin: str, verifiers: Sequence[Verifier]
 ) -> Remembered | None:
-    """What is remembered of an anchor; ``None`` where nothing is.
+    """What is remembered of an anchor; ``None`` where nothing is, or nothing that its signatures vouch for.
 
     Raises:
-        AnchorMemoryError: the file is not one of this log and anchor.
-        UnsafeFileError: it is not private.
+        UnsafeFileError: the file is not private.
     """
     path = memory_path(locations, entry.name)
     if not is_there(path):
@@ -56,33 +54,30 @@ def read_memory(
     content = read_private(path, size_max=NOTE_BYTES_MAX)
     time = _TIME.match(content, len(_HEADER)) if content.startswith(_HEADER) else None
     if time is None:
-        message = f"{path}: not the memory of an external anchor"
-        raise AnchorMemoryError(message)
+        return None
     note, at = content[time.end() :], int(time.group(1))
     try:
         checkpoint = open_checkpoint(note, origin, verifiers).checkpoint
-        if entry.key is not None:
-            stated = [found.at for found in open_cosignatures(note, [WitnessVerifier.parse(entry.key)])]
-            if stated != [at]:
-                message = f"{path}: its time must be that of the witness's signature"
-                raise AnchorMemoryError(message)
-    except SidecarError as error:
-        message = f"{path}: {error}"
-        raise AnchorMemoryError(message) from error
+        cosigned = [] if entry.key is None else open_cosignatures(note, [WitnessVerifier.parse(entry.key)])
+    except SidecarError:
+        return None
+    if entry.key is not None and [found.at for found in cosigned] != [at]:
+        return None
     return Remembered(checkpoint, at, note)
 
 
 def write_memory(locations: Locations, name: str, remembered: Remembered) -> None:
     """Store a confirmation in place of the one before.
 
-    After a crash it may be the one before again: then the anchor knows more than is remembered, and is asked anyway.
+    Not synced: what a power failure takes is asked for again, and a commit waits for one sync less.
 
     Raises:
         StateUnwritableError: it cannot be written.
     """
     path = memory_path(locations, name)
-    make_directory(path.parent)
-    replace_private(path, b"%b%d\n\n%b" % (_HEADER, remembered.at, remembered.note))
+    if not is_there(path.parent):
+        make_directory(path.parent)
+    write_unsynced(path, b"%b%d\n\n%b" % (_HEADER, remembered.at, remembered.note))
 
 
 def forget_memory(locations: Locations, name: str) -> None:

@@ -79,6 +79,10 @@ class MonotonicAnchor(Protocol):
         """Ask it to remember the checkpoint as the newest; it does so only where that continues what it remembers."""
         ...
 
+    def close(self) -> None:
+        """Give back what is held between two questions; another question may follow."""
+        ...
+
 
 Connect = Callable[[AnchorEntry, Clock, Stopwatch], MonotonicAnchor]
 """How an entry of the policy becomes an anchor; tests put simulated ones in."""

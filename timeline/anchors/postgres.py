@@ -98,6 +98,9 @@ class PostgresAnchor(msgspec.Struct, frozen=True):
         Thread(target=exchange.run, name="timeline-postgres", daemon=True).start()
         return exchange.wait()
 
+    def close(self) -> None:
+        """Nothing is held: each question has a connection of its own."""
+
 
 def check_dsn(address: str) -> None:
     """Refuse what is no address of a PostgreSQL anchor.

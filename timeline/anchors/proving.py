@@ -3,10 +3,9 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from sidecars.checkpoint import Checkpoint, parse_checkpoint
+from sidecars.checkpoint import Checkpoint
 from sidecars.leaf import leaf_hash
 from sidecars.merkle import Frontier, consistency_proof, extension_proof, root_of
-from sidecars.note import parse_note
 from timeline.store import open_store
 
 
@@ -18,11 +17,17 @@ class Subject:
     """
 
     def __init__(
-        self, database: Path, note: bytes, *, before: Frontier | None = None, added: Sequence[bytes] = ()
+        self,
+        database: Path,
+        checkpoint: Checkpoint,
+        note: bytes,
+        *,
+        before: Frontier | None = None,
+        added: Sequence[bytes] = (),
     ) -> None:
-        """``note`` is our own; ``before`` and ``added`` are the tree before the last commit, and its leaf hashes."""
+        """``note`` signs ``checkpoint``; ``before`` and ``added``: the tree before the last commit, and its leaves."""
         self.note = note
-        self.checkpoint = parse_checkpoint(parse_note(note).text)
+        self.checkpoint = checkpoint
         self._database = database
         self._before = before
         self._added = tuple(added)

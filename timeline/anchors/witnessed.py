@@ -5,7 +5,7 @@ import msgspec
 from sidecars.cosignature import WitnessVerifier
 from timeline.anchors.port import Answer, Question, Standing
 from timeline.clock import Clock, Stopwatch
-from timeline.witness.client import Asked, Ports, submit
+from timeline.witness.client import Asked, Held, Ports, submit
 from timeline.witness.endpoint import parse_endpoint
 from timeline.witness.exchange import (
     Ahead,
@@ -20,10 +20,15 @@ from timeline.witness.exchange import (
 
 
 class WitnessAnchor(msgspec.Struct, frozen=True):
-    """One witness at one address, with the key that is pinned for it."""
+    """One witness at one address, with the key that is pinned for it; a connection to it is kept open."""
 
     asked: Asked
     ports: Ports
+
+    def close(self) -> None:
+        """Close the connection, if one is kept."""
+        if self.asked.held is not None:
+            self.asked.held.close()
 
     def advance(self, question: Question) -> Answer:
         """Ask for a cosignature."""
@@ -46,7 +51,9 @@ def witness_anchor(address: str, key: str, clock: Clock, stopwatch: Stopwatch) -
         WitnessAddressError: not an address of a witness.
         MalformedError, UnsupportedVersionError: not a witness's vkey.
     """
-    return WitnessAnchor(Asked(parse_endpoint(address), WitnessVerifier.parse(key)), Ports(clock, stopwatch))
+    return WitnessAnchor(
+        Asked(parse_endpoint(address), WitnessVerifier.parse(key), Held()), Ports(clock, stopwatch)
+    )
 
 
 def _answer(outcome: Outcome, question: Question) -> Answer:

@@ -335,7 +335,8 @@ class _Diary:
 
 def _say(entry: Json, line: str, *, as_json: bool) -> None:
     """A line of the diary at once, so that it is there for whoever waits for it."""
-    click.echo(msgspec.json.encode(entry).decode() if as_json else line)
+    # Not `click.echo`, which looks at the terminal each time: a log waits for its answer meanwhile.
+    sys.stdout.write((msgspec.json.encode(entry).decode() if as_json else line) + "\n")
     sys.stdout.flush()
 
 

@@ -39,14 +39,37 @@ Prove = Callable[[int], Sequence[bytes]]
 """The consistency proof from this older size to the checkpoint that is submitted."""
 
 _HEAD_BYTES_MAX: Final = 16 * 1024
-_READ_BYTES: Final = 16 * 1024
+
+
+class Held:
+    """A connection to one witness that stays open between questions, where the witness lets it."""
+
+    def __init__(self) -> None:
+        """Nothing is open yet."""
+        self._connection: socket.socket | None = None
+
+    def take(self) -> socket.socket | None:
+        """The connection, which is the caller's from now on."""
+        found, self._connection = self._connection, None
+        return found
+
+    def keep(self, connection: socket.socket) -> None:
+        """Keep a connection on which a whole answer has come."""
+        self._connection = connection
+
+    def close(self) -> None:
+        """Close what is open."""
+        found = self.take()
+        if found is not None:
+            found.close()
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """Which witness: where it is, and the key that is pinned for it."""
+    """Which witness: where it is, the key that is pinned for it, and the connection that is kept to it, if one is."""
 
     endpoint: Endpoint
     witness: WitnessVerifier
+    held: Held | None = None
 
 
 class Ports(msgspec.Struct, frozen=True):
@@ -75,7 +98,7 @@ def submit(
         MalformedError: ``note`` is not a checkpoint of ours, or ``prove`` gave what is no proof.
     """
     request = make_request(note, asked.witness, known)
-    line = _Line(asked.endpoint, ports.stopwatch, ports.stopwatch.seconds() + deadline_seconds)
+    line = _Line(asked, ports.stopwatch, ports.stopwatch.seconds() + deadline_seconds)
     outcome = _exchange(request, prove, line, ports.clock)
     if isinstance(outcome, Ahead | Forked):
         return _with_evidence(request, outcome, prove, verifiers, line)
@@ -86,7 +109,7 @@ def fetch_latest(
     asked: Asked, origin: str, *, deadline_seconds: float, stopwatch: Stopwatch
 ) -> Reply | Unavailable:
     """The answer to a question for the latest cosigned checkpoint of a log; nothing in it is verified."""
-    line = _Line(asked.endpoint, stopwatch, stopwatch.seconds() + deadline_seconds)
+    line = _Line(asked, stopwatch, stopwatch.seconds() + deadline_seconds)
     return line.ask("GET", latest_path(origin), b"")
 
 
@@ -129,10 +152,11 @@ class _TooLargeError(Exception):
 
 
 class _Line:
-    """The way to one witness until a deadline; each question has a connection of its own."""
+    """The way to one witness until a deadline."""
 
-    def __init__(self, endpoint: Endpoint, stopwatch: Stopwatch, end: float) -> None:
-        self._endpoint = endpoint
+    def __init__(self, asked: Asked, stopwatch: Stopwatch, end: float) -> None:
+        self._endpoint = asked.endpoint
+        self._held = asked.held
         self._stopwatch = stopwatch
         self._end = end
 
@@ -141,23 +165,53 @@ class _Line:
         # Imported here: only a question over HTTP needs it.
         import http.client
 
+        request = _request_bytes(self._endpoint, method, path, body, keep=self._held is not None)
         try:
-            with self._connect() as connection:
-                connection.settimeout(self._remaining())
-                connection.sendall(_request_bytes(self._endpoint, method, path, body))
-                received = self._receive(connection)
+            kept = None if self._held is None else self._held.take()
+            # A witness may have closed what was kept: then nothing of an answer comes, and it is asked anew.
+            reply = None if kept is None else self._ask_on(kept, request, method, was_kept=True)
+            return (
+                reply
+                or self._ask_on(self._connect(), request, method, was_kept=False)
+                or Unavailable("not-http")
+            )
         except (_DeadlineError, TimeoutError):
             return Unavailable("deadline")
         except _TooLargeError:
             return Unavailable("answer-too-large")
-        except (OSError, UnicodeError):
-            return Unavailable("unreachable")
-        try:
-            response = http.client.HTTPResponse(_Received(received), method=method)  # type: ignore[arg-type]  # only makefile is used
-            response.begin()
-            content = response.read()
-        except (http.client.HTTPException, ValueError, OSError):
+        except (http.client.HTTPException, ValueError):
             return Unavailable("not-http")
+        except OSError:
+            return Unavailable("unreachable")
+
+    def _ask_on(
+        self, connection: socket.socket, request: bytes, method: str, *, was_kept: bool
+    ) -> Reply | None:
+        """The answer on this connection; ``None`` where one that was kept gave nothing at all."""
+        import http.client
+
+        source = _Source(connection, self._remaining)
+        finished = False
+        try:
+            connection.settimeout(self._remaining())
+            connection.sendall(request)
+            response = http.client.HTTPResponse(source, method=method)  # type: ignore[arg-type]  # only makefile is used
+            response.begin()
+            content = response.read(ANSWER_BYTES_MAX + 1)
+            if len(content) > ANSWER_BYTES_MAX:
+                raise _TooLargeError
+            if response.length:
+                raise http.client.IncompleteRead(content, response.length)
+            finished = self._held is not None and not response.will_close
+        except (OSError, http.client.HTTPException):
+            if was_kept and not source.count:
+                return None
+            raise
+        finally:
+            if finished and self._held is not None:
+                self._held.keep(connection)
+            else:
+                connection.close()
         content_type = response.headers.get("Content-Type") or ""
         return Reply(response.status, content_type.partition(";")[0].strip().lower(), content)
 
@@ -223,39 +277,45 @@ class _Line:
             raise _DeadlineError
         return list(found)
 
-    def _receive(self, connection: socket.socket) -> bytes:
-        """Everything up to the end of the connection, which we asked the witness to close."""
-        pieces: list[bytes] = []
-        count = 0
-        while True:
-            connection.settimeout(self._remaining())
-            piece = connection.recv(_READ_BYTES)
-            if not piece:
-                return b"".join(pieces)
-            pieces.append(piece)
-            count += len(piece)
-            if count > _HEAD_BYTES_MAX + ANSWER_BYTES_MAX:
-                raise _TooLargeError
 
+class _Source(io.RawIOBase):
+    """What a witness sends, until the deadline or too much of it has come; in the shape ``http.client`` reads from."""
 
-class _Received:
-    """What came, in the shape that ``http.client`` reads from."""
+    def __init__(self, connection: socket.socket, remaining: Callable[[], float]) -> None:
+        super().__init__()
+        self._connection = connection
+        self._remaining = remaining
+        self.count = 0
 
-    def __init__(self, content: bytes) -> None:
-        self._content = content
-
-    def makefile(self, mode: str) -> io.BytesIO:
-        """The content as a file."""
+    def makefile(self, mode: str) -> io.BufferedReader:
+        """The answer as a file."""
         del mode
-        return io.BytesIO(self._content)
+        return io.BufferedReader(self)
+
+    def readable(self) -> bool:  # type: ignore[explicit-override]  # typing.override needs Python 3.12
+        """Yes."""
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override, explicit-override]  # the stub's buffer is wider
+        """What has come, at most the buffer full."""
+        self._connection.settimeout(self._remaining())
+        found = self._connection.recv_into(buffer)
+        self.count += found
+        if self.count > _HEAD_BYTES_MAX + ANSWER_BYTES_MAX:
+            raise _TooLargeError
+        return found
 
 
-def _request_bytes(endpoint: Endpoint, method: str, path: str, body: bytes) -> bytes:
+def _request_bytes(endpoint: Endpoint, method: str, path: str, body: bytes, *, keep: bool) -> bytes:
     prefix, host = "", "localhost"
     if isinstance(endpoint, NetworkEndpoint):
         prefix = endpoint.prefix
         host = str(endpoint).partition("://")[2].removesuffix(prefix)
-    lines = [f"{method} {prefix}{path} HTTP/1.1", f"Host: {host}", "Connection: close"]
+    lines = [
+        f"{method} {prefix}{path} HTTP/1.1",
+        f"Host: {host}",
+        f"Connection: {'keep-alive' if keep else 'close'}",
+    ]
     if method == "POST":
         lines += [f"Content-Length: {len(body)}", "Content-Type: text/plain; charset=utf-8"]
     return "\r\n".join([*lines, "", ""]).encode("ascii") + body

@@ -115,6 +115,7 @@ class Request(msgspec.Struct, frozen=True):
     """What is asked for: our checkpoint, the pinned key, and what this witness has cosigned of our log before."""
 
     note: bytes
+    text: str
     checkpoint: Checkpoint
     witness: WitnessVerifier
     known: int
@@ -126,7 +127,8 @@ def make_request(note: bytes, witness: WitnessVerifier, known: int) -> Request:
     Raises:
         MalformedError: not a checkpoint of ours.
     """
-    return Request(note, parse_checkpoint(parse_note(note).text), witness, known)
+    text = parse_note(note).text
+    return Request(note, text, parse_checkpoint(text), witness, known)
 
 
 def first_ask(request: Request) -> Ask | Ahead:
@@ -200,7 +202,7 @@ def proves(request: Request, outcome: Ahead | Forked, head: TreeHead, proof: Seq
 
 
 def _cosigned(request: Request, reply: Reply, now: int) -> Outcome:
-    text = parse_note(request.note).text
+    text = request.text
     try:
         lines = parse_lines(reply.body, text).signatures
     except MalformedError:
