@@ -55,8 +55,19 @@ class DirectoryIdentity(msgspec.Struct, frozen=True):
 
 
 def is_there(path: Path) -> bool:
-    """Whether anything stands at a path, a link to nowhere included. Where one cannot look, nothing is taken to be."""
-    return os.path.lexists(path)
+    """Whether anything stands at a path, a link to nowhere included.
+
+    Raises:
+        UnsafeFileError: one cannot look; what a failing disk hides is not missing.
+    """
+    try:
+        os.lstat(path)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (OSError, ValueError) as error:  # a NUL in a path is a ValueError
+        message = f"{path}: cannot be looked at ({_name(error) if isinstance(error, OSError) else 'not a path'})"
+        raise UnsafeFileError(message) from error
+    return True
 
 
 def make_directory(path: Path) -> DirectoryIdentity:

@@ -26,7 +26,7 @@ def wrong(outcomes: list[Outcome]) -> list[str]:
     ]
 
 
-@pytest.mark.requirement("T65", "D8")
+@pytest.mark.requirement("T65", "D8", "X8")
 def test_only_a_complete_copy_is_served_and_verify_says_that_it_cannot_see_one() -> None:
     """Of fifteen mixtures the two consistent ones pass, and are named among what was not checked."""
     found = list(try_alone())
@@ -35,6 +35,7 @@ def test_only_a_complete_copy_is_served_and_verify_says_that_it_cannot_see_one()
     assert len(found) == 15
 
 
+@pytest.mark.requirement("T68", "X5", "X8")
 def test_a_witness_refuses_the_complete_copy() -> None:
     """No mixture passes; only a copy from before it was required does, with the configuration that requires it."""
     found = list(try_watched())

@@ -46,7 +46,7 @@ def test_the_records_of_two_sessions_are_told_apart(surface: Surface) -> None:
     )
 
 
-@pytest.mark.requirement("T22", "T67")
+@pytest.mark.requirement("T22", "T67", "X8")
 def test_a_changed_record_is_served_nowhere(surface: Surface) -> None:
     """One record says something else, or only its label does: not one question about its session is answered."""
     stage = surface.stage

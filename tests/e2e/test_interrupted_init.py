@@ -204,7 +204,7 @@ def test_rules_that_were_not_recorded_may_still_be_changed(tmp_path: Path) -> No
 def test_an_interrupted_init_names_what_to_do(tmp_path: Path) -> None:
     """``verify`` and every other command send the owner to ``init``."""
     world = empty_world(tmp_path / "world")
-    init_with(world, kill_at(40))
+    init_with(world, kill_at(80))
     assert world.locations.keys.exists()
     report = service.verify_timeline(world.session, deep=False)
     (check,) = [check for check in report.checks if not check.ok]
@@ -212,7 +212,7 @@ def test_an_interrupted_init_names_what_to_do(tmp_path: Path) -> None:
     assert "timeline init" in check.hint
 
 
-@pytest.mark.parametrize("number", [40, 120])
+@pytest.mark.parametrize("number", [80, 160])
 def test_what_a_killed_process_has_half_written_is_removed(tmp_path: Path, number: int) -> None:
     """Half a key lies in no folder for ever, whichever process wrote it."""
     world = empty_world(tmp_path / "world")
