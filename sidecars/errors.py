@@ -145,12 +145,6 @@ class EquivocationError(UnverifiedError):
         self.evidence = evidence
 
 
-class CheckFailedError(UnverifiedError):
-    """The check itself could not be done; it counts as not verified."""
-
-    reason = "check-failed"
-
-
 # -- the write-once store --------------------------------------------------------------------------------------
 
 

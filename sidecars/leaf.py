@@ -13,7 +13,6 @@ from typing import Annotated, Final, Literal, TypeAlias
 
 import msgspec
 
-from sidecars.cosignature import WitnessVerifier
 from sidecars.envelope import parse_envelope, seal, verify_envelope
 from sidecars.errors import MalformedError, PayloadTypeError, UnknownKeyError
 from sidecars.keys import Signer, Verifier
@@ -455,16 +454,24 @@ def _check_leaf(leaf: Leaf) -> None:
 
 
 def _check_anchors(body: AnchorPolicy) -> None:
+    from sidecars.cosignature import WitnessVerifier  # noqa: PLC0415  (1 ms; most logs have no such leaf)
+
     names = [entry.name for entry in body.anchors]
     if names != sorted(set(names)):
         raise MalformedError("external anchors must be sorted by name, each name once")
     if not min(1, len(names)) <= body.quorum <= len(names):
         raise MalformedError("a quorum must be at least one anchor, if there are any, and at most all")
+    if len({entry.address for entry in body.anchors}) < len(names):
+        raise MalformedError("an address must not be that of two external anchors")
+    keys = []
     for entry in body.anchors:
         if (entry.key is not None) != (entry.type == "witness"):
             raise MalformedError("a witness must have a key, and nothing else has one")
         if entry.key is not None:
-            WitnessVerifier.parse(entry.key)
+            keys.append(WitnessVerifier.parse(entry.key).public_key)
+    # The bytes, not the vkey: under a second name a key would count twice in a quorum.
+    if len(set(keys)) < len(keys):
+        raise MalformedError("a key must not be that of two witnesses")
 
 
 def _check_enrollment(body: Enrollment) -> None:

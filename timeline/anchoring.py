@@ -24,10 +24,12 @@ from timeline.anchors.memory import Remembered, forget_memory, write_memory
 from timeline.anchors.port import Answer, Standing
 from timeline.anchors.proving import Subject
 from timeline.assurance import AnchorStatus, find_standing, policy_of
+from timeline.errors import StateBusyError
 from timeline.files import check_directory
+from timeline.limits import LOG_READS_MAX
 from timeline.paths import Locations
 from timeline.service import Session
-from timeline.state import State, open_local, open_local_for_writing
+from timeline.state import State, open_for_writing, open_local, open_local_for_writing
 
 
 class Bounds(msgspec.Struct, frozen=True):
@@ -98,7 +100,7 @@ def set_bounds(session: Session, bounds: Bounds) -> AnchorPolicy:
         AnchorPolicyError: a bound is out of its range, or nothing would change.
         StateError, SidecarError: the state cannot be used.
     """
-    with open_local_for_writing(session.locations, session.ports) as state:
+    with open_for_writing(session.locations, session.ports) as state:
         before = policy_of(state)
         policy = _with_bounds(before, before.anchors, bounds)
         if policy == before:
@@ -114,8 +116,15 @@ def find_anchors(session: Session, *, ask: bool = True) -> AnchorStatus:
     Raises:
         StateError, SidecarError: the state is not to be believed by itself.
     """
-    with open_local(session.locations, session.ports) as state:
-        return find_standing(state, ask=ask)
+    for _ in range(LOG_READS_MAX):
+        with open_local(session.locations, session.ports) as state:
+            found = find_standing(state, ask=ask)
+            if found.refused is None or not state.is_overtaken():
+                return found
+    message = (
+        f"{session.locations.state}: each time another process had committed before the anchors were asked"
+    )
+    raise StateBusyError(message)
 
 
 def _entry(
@@ -179,9 +188,8 @@ def _require_confirmed(state: State, entry: AnchorEntry, policy: AnchorPolicy) -
     subject = Subject(state.locations.database, head.checkpoint, head.note)
     asker = state.external.asker(state.present)
     try:
-        asker.connect(
-            entry, asker.clock, asker.stopwatch
-        )  # what is wrong with address or key is said as such
+        # Connected here first: what is wrong with address or key is an error of the owner's, and no answer.
+        asker.connect(entry, asker.clock, asker.stopwatch)
         answer = ask_one(asker, entry, subject, known=0, deadline_seconds=policy.deadline_ms / 1000)
     except SidecarError as error:
         message = f"{entry.name}: {error}"

@@ -37,9 +37,13 @@ def check_new(path: Path) -> None:
     """Return only if nothing stands at ``path``.
 
     Raises:
-        BackupFileError: something does.
+        BackupFileError: something does, or one cannot look.
     """
-    if is_there(path):
+    try:
+        stands = is_there(path)
+    except UnsafeFileError as error:
+        raise BackupFileError(error.message) from error
+    if stands:
         message = f"{path}: exists already"
         raise BackupFileError(message)
 

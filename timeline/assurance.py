@@ -10,7 +10,7 @@
 | L5 | a quorum of external witnesses |
 
 A level is claimed only for what confirmed this very state in this run. What cannot be told is not claimed: a witness
-on a port of this machine may run as the same user, and counts as L1.
+on a port of this machine may run as the same user, and counts as L1; so does one whose host cannot be looked up.
 """
 
 import os
@@ -22,13 +22,14 @@ import msgspec
 
 from sidecars.leaf import AnchorEntry, AnchorPolicy
 from timeline.anchors.asking import ask_anchors, recall_anchors
+from timeline.anchors.locality import is_elsewhere, read_address
 from timeline.anchors.proving import Subject
 from timeline.anchors.rules import AnchorReport, Confirmation, Verdict, decide
 from timeline.clock import format_utc
 from timeline.errors import StateError
 from timeline.limits import DEADLINE_MS_DEFAULT, FRESHNESS_SECONDS_DEFAULT, UNWITNESSED_MAX_DEFAULT
 from timeline.state import State
-from timeline.witness.endpoint import NetworkEndpoint, UnixEndpoint, is_loopback, parse_endpoint
+from timeline.witness.endpoint import NetworkEndpoint, UnixEndpoint, parse_endpoint
 
 NO_ANCHORS = AnchorPolicy(
     anchors=(),
@@ -85,12 +86,13 @@ def find_standing(state: State, *, ask: bool) -> AnchorStatus:
     """
     policy, decision = policy_of(state), state.view.anchors
     asker, head = state.external.asker(state.present), state.reading.finding.head
-    if ask and policy.anchors:
-        reports = ask_anchors(asker, policy, Subject(state.locations.database, head.checkpoint, head.note))
-    else:
-        reports = recall_anchors(asker, policy, head.checkpoint.origin)
+    subject = Subject(state.locations.database, head.checkpoint, head.note)
+    reports = (ask_anchors if ask else recall_anchors)(asker, policy, subject) if policy.anchors else ()
     size, now_ms = head.checkpoint.size, state.ports.clock.now_ms()
-    found = decide(policy, reports, size=size, now_ms=now_ms) if policy.anchors else None
+    counts_from = state.view.vouched_from
+    found = (
+        decide(policy, reports, size=size, now_ms=now_ms, counts_from=counts_from) if policy.anchors else None
+    )
     return AnchorStatus(
         policy,
         None if decision is None else decision.leaf,
@@ -117,12 +119,12 @@ def decide_level(
     confirmed: Sequence[tuple[AnchorEntry, Holder]], *, quorum: int, trust_is_apart: bool, carried: bool
 ) -> str:
     """The same from values alone."""
-    witnesses = {
-        _host_of(entry)
-        for entry, holder in confirmed
-        if entry.type == "witness" and holder is Holder.OTHER_MACHINE
-    }
-    if quorum > 1 and len(witnesses) >= quorum:
+    witnesses = [
+        entry for entry, holder in confirmed if entry.type == "witness" and holder is Holder.OTHER_MACHINE
+    ]
+    # No policy names a key twice (`sidecars.leaf`); where one does, it is one witness, as those of one host are.
+    apart = min(len({_host_of(entry) for entry in witnesses}), len({_key_of(entry) for entry in witnesses}))
+    if quorum > 1 and apart >= quorum:
         return "L5"
     if witnesses:
         return "L4"
@@ -140,11 +142,15 @@ def find_holder(entry: AnchorEntry) -> Holder:
             endpoint = parse_endpoint(entry.address)
             if isinstance(endpoint, UnixEndpoint):
                 return _holder_of_path(Path(endpoint.path))
-            return Holder.SAME if is_loopback(endpoint.host) else Holder.OTHER_MACHINE
+            return _holder_of_host(endpoint.host)
         case "postgres":
             return _holder_of_database(entry.address)
         case _:
             return Holder.SAME
+
+
+def _holder_of_host(host: str) -> Holder:
+    return Holder.OTHER_MACHINE if is_elsewhere(host) else Holder.SAME
 
 
 def _holder_of_path(path: Path) -> Holder:
@@ -160,13 +166,22 @@ def _holder_of_database(address: str) -> Holder:
     dsn = parse_dsn(address)
     if dsn.socket_path is not None:
         return _holder_of_path(Path(dsn.socket_path))
-    return Holder.SAME if is_loopback(dsn.host) else Holder.OTHER_MACHINE
+    return _holder_of_host(dsn.host)
 
 
 def _host_of(entry: AnchorEntry) -> str:
     """Witnesses of one host are one: whoever holds it holds both."""
     endpoint = parse_endpoint(entry.address)
-    return endpoint.host if isinstance(endpoint, NetworkEndpoint) else str(endpoint)
+    if not isinstance(endpoint, NetworkEndpoint):
+        return str(endpoint)
+    return str(read_address(endpoint.host) or endpoint.host.lower().rstrip("."))
+
+
+def _key_of(entry: AnchorEntry) -> bytes:
+    """The bytes alone: under two names a key is still one."""
+    from sidecars.cosignature import WitnessVerifier
+
+    return WitnessVerifier.parse(entry.key or "").public_key
 
 
 def unseen(status: AnchorStatus) -> list[str]:

@@ -5,7 +5,6 @@ a log that is smaller than a carried anchor, or has another root at its size, is
 after that size, and nothing is kept of it here: it counts for the verification that is given it.
 """
 
-import os
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -27,6 +26,7 @@ from sidecars.leaf import leaf_hash
 from sidecars.merkle import root_of
 from sidecars.minisign import SIGNATURE_FILE_BYTES_MAX, MinisignKey, is_signature_file
 from timeline.anchors.errors import AnchorFileError
+from timeline.portable import read_portable, write_portable
 from timeline.state import State
 
 SUFFIX: Final = ".minisig"
@@ -57,9 +57,9 @@ def export_anchor(state: State, text: Path) -> Exported:
     # Verified as it will be when it comes back: a file that is refused then would be found out too late.
     check_contained(_open(state, content), committed_hashes(state), belief.log_key)
     signature = _beside(text)
-    _write_new(text, anchor.text)
+    write_portable(text, anchor.text, AnchorFileError)
     try:
-        _write_new(signature, content)
+        write_portable(signature, content, AnchorFileError)
     except AnchorFileError:
         with suppress(OSError):
             text.unlink()
@@ -103,6 +103,20 @@ def compare_anchor(state: State, hashes: Sequence[bytes], file: Path) -> Carried
     return opened.anchor
 
 
+def is_carried(state: State, files: Sequence[Path]) -> bool:
+    """Whether one of these carried anchors is of exactly this size; the log must contain each of them.
+
+    Raises:
+        AnchorFileError, SidecarError: see ``compare_anchor``.
+        StateError: the database cannot be read.
+    """
+    if not files:
+        return False
+    hashes = committed_hashes(state)
+    sizes = [compare_anchor(state, hashes, file).checkpoint.size for file in files]
+    return state.belief.size in sizes
+
+
 def _open(state: State, content: bytes) -> OpenedAnchor:
     keys = tuple(dict.fromkeys(epoch.log_key for epoch in state.belief.epochs))
     return open_carried(content, state.keystore.pins.origin, keys)
@@ -113,32 +127,4 @@ def _beside(text: Path) -> Path:
 
 
 def _read(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return file.read(SIGNATURE_FILE_BYTES_MAX + 1)
-    except (OSError, ValueError) as error:  # a NUL in a path is a ValueError
-        message = f"{path}: cannot be read ({_reason(error)})"
-        raise AnchorFileError(message) from error
-
-
-def _write_new(path: Path, content: bytes) -> None:
-    """Write a file that does not exist yet, durably, since its disk may be pulled next; on failure none is left."""
-    try:
-        file = path.open("xb")
-    except (OSError, ValueError) as error:
-        message = f"{path}: cannot be made ({_reason(error)})"
-        raise AnchorFileError(message) from error
-    try:
-        with file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-    except OSError as error:
-        with suppress(OSError):
-            path.unlink()
-        message = f"{path}: cannot be written ({_reason(error)})"
-        raise AnchorFileError(message) from error
-
-
-def _reason(error: OSError | ValueError) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or "not a path"
+    return read_portable(path, SIGNATURE_FILE_BYTES_MAX, AnchorFileError)

@@ -81,7 +81,8 @@ class External:
 
         checkpoint = Checkpoint(self._origin, now.belief.size, now.belief.root)
         subject = Subject(self._locations.database, checkpoint, now.head, before=before, added=added)
-        self.found = confirm_newest(self.asker(now), policy, subject, self._ports.clock.now_ms())
+        now_ms, counts_from = self._ports.clock.now_ms(), now.view.vouched_from
+        self.found = confirm_newest(self.asker(now), policy, subject, now_ms=now_ms, counts_from=counts_from)
 
     def make_room(self, now: Present, count: int) -> None:
         """Refuse leaves that would leave the state unusable until an anchor answers; ask once more before.

@@ -65,7 +65,9 @@ def is_there(path: Path) -> bool:
     except (FileNotFoundError, NotADirectoryError):
         return False
     except (OSError, ValueError) as error:  # a NUL in a path is a ValueError
-        message = f"{path}: cannot be looked at ({_name(error) if isinstance(error, OSError) else 'not a path'})"
+        message = (
+            f"{path}: cannot be looked at ({_name(error) if isinstance(error, OSError) else 'not a path'})"
+        )
         raise UnsafeFileError(message) from error
     return True
 

@@ -11,6 +11,7 @@ import msgspec
 
 from sidecars.leaf import (
     AnchorPolicy,
+    AnchorRecovery,
     Enrollment,
     Extension,
     FormatPolicy,
@@ -29,6 +30,7 @@ from timeline.view import (
     EnrolledSource,
     Generation,
     LogView,
+    RecoveryMade,
     RestorationMade,
     Standing,
     transcript_of,
@@ -45,7 +47,8 @@ class LogFold:
         """Go on from what ``onto`` has added up, or begin with the first leaf of a log."""
         before = LogView() if onto is None else onto
         self._policy, self._newest_ms, self._formats = before.policy, before.newest_ms, before.formats
-        self._anchors, self._fork, self._restored = before.anchors, before.fork, before.restored
+        self._anchors, self._fork = before.anchors, before.fork
+        self._restorations, self._recoveries = before.restorations, before.recoveries
         self._receipts = before.receipts
         self._spent: set[str] = set()
         """Receipts that were spent since."""
@@ -83,7 +86,8 @@ class LogFold:
             self._formats,
             self._anchors,
             self._fork,
-            self._restored,
+            self._restorations,
+            self._recoveries,
         )
 
     def _add(self, leaf: Leaf) -> None:
@@ -126,7 +130,9 @@ class LogFold:
             case Fork() as body:
                 self._fork = body
             case Restoration() as body:
-                self._restored = RestorationMade(leaf.index, body)
+                self._restorations = (*self._restorations, RestorationMade(leaf.index, body))
+            case AnchorRecovery() as body:
+                self._recoveries = (*self._recoveries, RecoveryMade(leaf.index, body))
             case _:
                 pass
 

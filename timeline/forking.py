@@ -24,18 +24,15 @@ from timeline.limits import CONFIG_BYTES_MAX
 from timeline.lock import hold_writer_lock
 from timeline.manifest import Manifest
 from timeline.paths import Locations
+from timeline.placing import check_free, check_unpinned, finish_interrupted, place
 from timeline.ports import Ports
 from timeline.service import Session
 from timeline.staging import (
     Given,
     beside,
     beside_for_restoring,
-    check_free,
     check_unpacked,
-    check_unpinned,
     check_whole,
-    finish_interrupted,
-    place,
     unpack_backup,
     workspace,
 )

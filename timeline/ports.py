@@ -1,6 +1,5 @@
 """What a timeline needs from outside: time, randomness, external anchors, and (in tests) an eye on its commits."""
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -10,9 +9,7 @@ from timeline.clock import Clock, Entropy, Stopwatch, SystemStopwatch
 from timeline.tlog import Probe, no_probe
 
 if TYPE_CHECKING:
-    from timeline.anchors.port import MonotonicAnchor
-
-Connect = Callable[[AnchorEntry, Clock, Stopwatch], "MonotonicAnchor"]
+    from timeline.anchors.port import Connect, MonotonicAnchor
 
 
 def connect_anchor(entry: AnchorEntry, clock: Clock, stopwatch: Stopwatch) -> "MonotonicAnchor":
@@ -33,4 +30,4 @@ class Ports(msgspec.Struct, frozen=True):
     entropy: Entropy
     probe: Probe = no_probe
     stopwatch: Stopwatch = msgspec.field(default_factory=SystemStopwatch)
-    connect: Connect = connect_anchor
+    connect: "Connect" = connect_anchor

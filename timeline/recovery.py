@@ -19,7 +19,7 @@ from timeline.anchors.errors import (
     UnwitnessedError,
 )
 from timeline.anchors.rules import Verdict
-from timeline.carried import committed_hashes, compare_anchor
+from timeline.carried import is_carried
 from timeline.files import is_there
 from timeline.service import Session
 from timeline.state import State, open_lost
@@ -71,11 +71,10 @@ def _find_basis(state: State, carried: Sequence[Path], *, unverified: bool) -> B
     """The strongest ground there is. One that speaks against the state refuses it, whatever the owner declares."""
     if is_there(state.locations.anchor_pin):
         state.external.check_pin(state.present)
-    hashes = committed_hashes(state)
-    sizes = [compare_anchor(state, hashes, file).checkpoint.size for file in carried]
+    is_exact = is_carried(state, carried)
     if _is_confirmed_now(state, unverified=unverified):
         return "external"
-    if state.belief.size in sizes:
+    if is_exact:
         return "carried"
     if unverified:
         return "unverified"

@@ -1,9 +1,9 @@
 """Which files of a timeline stand, and what ``timeline init`` may make of them. The decision is pure.
 
 ``init`` writes in this order, each file whole and durable before the next: keys; what will be the pins; anchor and
-head of the empty tree; the database; then it fixes the pins, and only then commits the first batch. So, while no pins
-stand, nothing was ever recorded and ``init`` may complete what it finds. Once they stand, every file stood: a missing
-one was lost, and is never a fresh start.
+head of the empty tree; the database; the pin of external anchors; then it fixes the pins, and only then commits the
+first batch. So, while no pins stand, nothing was ever recorded and ``init`` may complete what it finds. Once they
+stand, every file stood: a missing one was lost, and is never a fresh start.
 """
 
 from enum import StrEnum

@@ -8,7 +8,7 @@ history, a pin or a carried anchor that the log does not hold.
 What an anchor said when the backup was made is in the backup, and counts for nothing here: only an answer of now does.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal, NoReturn
@@ -18,16 +18,17 @@ import msgspec
 from sidecars.errors import EquivocationError, RollbackError
 from sidecars.leaf import AnchorEntry
 from sidecars.lineage import Restoration
+from sidecars.trust import Consistent, HeadRepairable
 from timeline.anchors.errors import (
     AnchorRefusedError,
     ExternalAheadError,
     ExternalForkedError,
     StateBehindPinError,
 )
-from timeline.anchors.port import MonotonicAnchor, Standing
+from timeline.anchors.port import Standing
 from timeline.archive import Progress
 from timeline.assurance import AnchorStatus, find_standing
-from timeline.carried import committed_hashes, compare_anchor
+from timeline.carried import is_carried
 from timeline.clock import Clock, Stopwatch
 from timeline.errors import (
     BackupOlderError,
@@ -39,24 +40,27 @@ from timeline.files import is_there, remove_private, rename_private
 from timeline.lock import hold_writer_lock
 from timeline.manifest import Manifest
 from timeline.paths import Locations
+from timeline.placing import check_free, check_same_log, finish_interrupted, has_pin_of, place
 from timeline.ports import Ports
 from timeline.service import Session
 from timeline.staging import (
     Given,
     beside_for_restoring,
-    check_free,
-    check_same_log,
     check_unpacked,
     check_whole,
-    finish_interrupted,
-    has_pin_of,
-    place,
     unpack_backup,
     workspace,
 )
 from timeline.state import State, open_local, open_local_for_writing, open_lost
 
 Basis = Literal["external", "local-anchor", "carried", "unverified"]
+Local = Literal["exact", "behind"] | None
+"""Whether the local anchor of a trust folder that stands remembers the restored tree, or the batch before; or none."""
+
+_HINT_BEHIND = (
+    "make an external anchor reachable; where you know that nothing was committed after this backup, move the trust "
+    "folder away and restore both, with --unverified"
+)
 
 
 class Restored(msgspec.Struct, frozen=True):
@@ -105,7 +109,7 @@ def restore(
                 locations.config if has_pin else staged.config,
                 staged.runtime,
             )
-            basis, leaf = _accept(session.ports, seen, manifest, given, local=has_trust, progress=progress)
+            basis, leaf = _accept(session.ports, seen, manifest, given, has_trust=has_trust, progress=progress)
             place(staged, locations, with_trust=not has_trust, with_pin=not has_pin)
     return Restored(manifest, basis, leaf)
 
@@ -146,11 +150,13 @@ def restore_trust(
 
 
 def decide_basis(
-    status: AnchorStatus, *, local: bool, carried: bool, unverified: bool
+    status: AnchorStatus, *, local: Local, carried: bool, unverified: bool
 ) -> Basis | BackupOlderError | BackupUnverifiedError:
     """The strongest ground on which a log of ``status.size`` leaves counts as the newest, or why there is none. Pure.
 
-    ``local``: it is what the local anchor remembers; ``carried``: a carried anchor is of exactly its size.
+    ``local``: what the local anchor says; ``carried``: a carried anchor is of exactly its size. Beside an anchor that is
+    behind neither a carried anchor nor the owner's word counts: their leaf would have to move it before the state is in
+    place, and interrupted then it would vouch for this backup or for nothing that there is.
     """
     if isinstance(status.refused, ExternalAheadError | ExternalForkedError):
         return BackupOlderError(status.refused.message)
@@ -160,11 +166,11 @@ def decide_basis(
     )
     if status.policy.anchors and confirmed >= status.policy.quorum:
         return "external"
-    if local:
+    if local == "exact":
         return "local-anchor"
-    if carried:
+    if local is None and carried:
         return "carried"
-    if unverified:
+    if local is None and unverified:
         return "unverified"
     why = (
         f"{confirmed} of the {status.policy.quorum} external anchors that must confirm it do so now"
@@ -172,18 +178,22 @@ def decide_basis(
         else "its log requires no external anchor"
     )
     message = f"whether this backup of {status.size} leaves is the newest state cannot be known: {why}"
+    if local == "behind":
+        return BackupUnverifiedError(f"{message}; the local anchor remembers a batch less", hint=_HINT_BEHIND)
     return BackupUnverifiedError(message)
 
 
 def _accept(
-    ports: Ports, seen: Locations, manifest: Manifest, given: Given, *, local: bool, progress: Progress
+    ports: Ports, seen: Locations, manifest: Manifest, given: Given, *, has_trust: bool, progress: Progress
 ) -> tuple[Basis, int | None]:
     """Open what was unpacked as any timeline, and find the ground on which it counts; a weak one becomes a leaf."""
     with _older(), open_local(seen, ports) as state:
         check_unpacked(state, manifest)
         check_whole(state, progress)
-        carried = _compare_carried(state, given.carried)
-        status = find_standing(state, ask=state.consistent)
+        carried = is_carried(state, given.carried)
+        # The head of a backup is that of all its leaves, or there is nothing to ask about.
+        status = find_standing(state, ask=not isinstance(state.reading.finding, HeadRepairable))
+        local = _local(state) if has_trust else None
         basis = decide_basis(status, local=local, carried=carried, unverified=given.unverified)
     if isinstance(basis, StateError):
         raise basis
@@ -197,6 +207,11 @@ def _accept(
     return basis, leaf.index
 
 
+def _local(state: State) -> Local:
+    """What the anchor beside an unpacked state says of it; an anchor that is ahead has refused it."""
+    return "exact" if isinstance(state.reading.finding, Consistent) else "behind"
+
+
 @contextmanager
 def _older() -> Iterator[None]:
     """What a local anchor, a pin or a carried anchor refuses as a rollback is a backup that is not the latest."""
@@ -206,19 +221,6 @@ def _older() -> Iterator[None]:
         raise BackupOlderError(str(error)) from error
 
 
-def _compare_carried(state: State, files: Sequence[Path]) -> bool:
-    """Whether one of these carried anchors is of exactly this size; each must be contained in the log."""
-    if not files:
-        return False
-    hashes = committed_hashes(state)
-    sizes = [compare_anchor(state, hashes, path).checkpoint.size for path in files]
-    return state.belief.size in sizes
-
-
-def _unasked(entry: AnchorEntry, _clock: Clock, _stopwatch: Stopwatch) -> MonotonicAnchor:
-    _refuse(entry)
-
-
-def _refuse(entry: AnchorEntry) -> NoReturn:
+def _unasked(entry: AnchorEntry, _clock: Clock, _stopwatch: Stopwatch) -> NoReturn:
     message = f"{entry.name}: not asked before the restored log is in place"
     raise AnchorRefusedError(message)

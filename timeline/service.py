@@ -41,7 +41,6 @@ from timeline.guard.enrollment import (
     decide_consent,
     make_enrollment,
 )
-from timeline.guard.protocol import check_protocol
 from timeline.guard.receipt import (
     Receipt,
     binding_of,
@@ -156,6 +155,8 @@ def receive_prompt(session: Session, host: str, content: bytes) -> Receipt:
         snapshot = take_snapshot(path)
     except TranscriptMissingError:
         snapshot = None  # hosts create the file with the first item
+    from timeline.guard.protocol import check_protocol  # a search does not need it
+
     check_protocol(HOSTS[host], snapshot, session.environment)
     binding = _config(session).bind(host=host, session=event.session, project=_project_at(event.cwd))
     # A receipt grants nothing yet: the external anchors are asked when it is spent, not while the host waits.
@@ -199,6 +200,7 @@ def enroll(
     Raises:
         AccessError: not confirmed, no such receipt, another project, or the file is another one; but for the
             first two, the receipt is spent.
+        LimitError: not a time that recall may last; nothing is spent.
         ClockError: the clock stands before the receipt or before the newest leaf.
         SourceError, StateError, SidecarError: the transcript or the state cannot be used.
     """
@@ -258,7 +260,7 @@ def list_sources(session: Session, root: str | None) -> tuple[SourceStatus, ...]
         StateError, SidecarError: the state is not to be believed.
     """
     project = None if root is None else canonical_root(root)
-    with open_state(session.locations, session.ports) as state:
+    with open_repaired(session) as state:
         found = [
             find_status(state, source)
             for source in state.view.sources
@@ -400,7 +402,12 @@ def open_repaired(session: Session) -> Iterator[State]:
 def asked_sources(
     state: State, session: Session, root: str, source_ref: str | None
 ) -> Sequence[EnrolledSource]:
-    """The sources that a request of this project may use: active, in exactly the owner's scope, not ended."""
+    """The sources that a request of this project may use: active, in exactly the owner's scope, not ended.
+
+    Raises:
+        EnrollmentUnavailableError: nothing is enrolled that covers it.
+        EnrollmentExpiredError, ClockError: see ``check_consent``.
+    """
     project = canonical_root(root)
     config = _config(session)
     inside = [

@@ -25,6 +25,7 @@ from sidecars.trust import Belief, Consistent
 from timeline.anchors.errors import AnchorLostError
 from timeline.errors import (
     InitInterruptedError,
+    StateBusyError,
     StateError,
     StateMissingError,
 )
@@ -353,10 +354,13 @@ def open_state(locations: Locations, ports: Ports) -> Iterator[State]:
             try:
                 if state.consistent:
                     state.confirm()
-            except StateError:
+            except StateError as error:
                 # An anchor that knows more may know what another process has committed since we read.
-                if not tries_left or not state.is_overtaken():
+                if not state.is_overtaken():
                     raise
+                if not tries_left:
+                    message = f"{locations.state}: each time another process had committed before it was asked about"
+                    raise StateBusyError(message) from error
                 continue
             yield state
             return

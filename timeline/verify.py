@@ -31,6 +31,7 @@ from timeline.clock import format_utc
 from timeline.errors import (
     IndexUnverifiedError,
     SourceError,
+    StateBusyError,
     StateError,
     TimelineError,
     TranscriptMissingError,
@@ -47,7 +48,7 @@ from timeline.provider import adapter_for
 from timeline.revoked import find_revoked_keys, format_ranges
 from timeline.source import OpenSource
 from timeline.state import State, open_local
-from timeline.view import EnrolledSource
+from timeline.view import EnrolledSource, LogView
 
 Progress = Callable[[int, int], None]
 
@@ -117,7 +118,9 @@ def verify(
     for _ in range(LOG_READS_MAX):
         report, overtaken = _verify_once(locations, ports, deep=deep, against=against, progress=progress)
         if not overtaken:
-            break
+            return report
+    message = f"{locations.state}: each time another process had committed before the anchors were asked"
+    report.add(_refusal("external anchors", StateBusyError(message)))
     return report
 
 
@@ -141,7 +144,8 @@ def _verify_once(
             )
             _check_carried(report, state, status, against)
             _report_revoked(report, state)
-            _report_lineage(report, state)
+            _report_descent(report, state.view)
+            _report_accepted(report, state.view)
             _run(report, "database structure", state.store.check_structure, "pages, indexes and types agree")
             _check_sidecars(report, state)
             if deep:
@@ -190,9 +194,9 @@ def _describe(report: Report, state: State) -> None:
         )
 
 
-def _report_lineage(report: Report, state: State) -> None:
-    """From which log this one goes on, and whether it was put back without a confirmation."""
-    fork, restored = state.view.fork, state.view.restored
+def _report_descent(report: Report, view: LogView) -> None:
+    """From which log this one goes on."""
+    fork = view.fork
     if fork is not None:
         report.fork = fork
         signed_by = Verifier.parse(fork.old_owner_key).ref
@@ -201,7 +205,11 @@ def _report_lineage(report: Report, state: State) -> None:
         report.not_checked.append(
             f"descent: whether that is the owner key of {fork.origin}; compare it with the pins of that log"
         )
-    if restored is not None:
+
+
+def _report_accepted(report: Report, view: LogView) -> None:
+    """Each time that a state was accepted as the newest after a loss, and on which ground (backup.md, anchors.md)."""
+    for restored in view.restorations:
         basis, at = restored.restoration.basis, format_utc(restored.restoration.backed_up_at)
         detail = f"leaf {restored.leaf}: put back from a backup of {at}, {basis}"
         report.add(Check("restoration", ok=True, detail=detail))
@@ -209,6 +217,14 @@ def _report_lineage(report: Report, state: State) -> None:
             f"restoration: whether leaves were committed after the backup of {at} and are missing before "
             f"leaf {restored.leaf}"
         )
+    for recovered in view.recoveries:
+        lost = {"anchor": "local anchor", "pin": "pin of the external anchors"}[recovered.recovery.lost]
+        detail = f"leaf {recovered.leaf}: the {lost} was lost, {recovered.recovery.basis}"
+        report.add(Check("anchor recovery", ok=True, detail=detail))
+        if recovered.recovery.basis != "external":
+            report.not_checked.append(
+                f"anchor recovery: whether leaves were committed and are missing before leaf {recovered.leaf}"
+            )
 
 
 def _report_revoked(report: Report, state: State) -> None:

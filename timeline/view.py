@@ -9,6 +9,7 @@ import msgspec
 
 from sidecars.leaf import (
     AnchorPolicy,
+    AnchorRecovery,
     Enrollment,
     Invalidation,
     Policy,
@@ -107,10 +108,18 @@ class RestorationMade(msgspec.Struct, frozen=True):
     restoration: Restoration
 
 
+class RecoveryMade(msgspec.Struct, frozen=True):
+    """A state that was accepted as the newest although local anchor or pin was lost, and the leaf that says so."""
+
+    leaf: int
+    recovery: AnchorRecovery
+
+
 class LogView(msgspec.Struct, frozen=True):
     """Everything that the log says at one size. ``anchors`` is the newest policy of external anchors, if any.
 
-    ``fork`` says from which log this one goes on, if it is a fork; ``restored`` is the newest restoration.
+    ``fork`` says from which log this one goes on, if it is a fork; ``restorations`` and ``recoveries`` are all that were
+    ever made, oldest first.
     """
 
     policy: Policy | None = None
@@ -120,12 +129,23 @@ class LogView(msgspec.Struct, frozen=True):
     formats: FormatRules = FormatRules()
     anchors: AnchorDecision | None = None
     fork: Fork | None = None
-    restored: RestorationMade | None = None
+    restorations: tuple[RestorationMade, ...] = ()
+    recoveries: tuple[RecoveryMade, ...] = ()
 
     @property
     def active(self) -> tuple[EnrolledSource, ...]:
         """Sources whose enrollment still counts, oldest first."""
         return tuple(source for source in self.sources if source.standing is Standing.ACTIVE)
+
+    @property
+    def vouched_from(self) -> int:
+        """The smallest size whose confirmation counts: what was remembered of a smaller tree may have been put back.
+
+        It is the size after the newest leaf that accepted a state which no external anchor confirmed; 0 without one.
+        """
+        restored = (made.leaf for made in self.restorations)
+        recovered = (made.leaf for made in self.recoveries if made.recovery.basis != "external")
+        return 1 + max((*restored, *recovered), default=-1)
 
     def kept_digests(self) -> frozenset[str]:
         """Digests of every sidecar file that must be there."""

@@ -25,10 +25,9 @@ Put = Callable[[Path, bytes, Json], object]
 """Writes a changed sidecar: where it lies, its new bytes, its new header."""
 
 
-class Sidecars:
-    """Event lines in a session's sidecar files; the files keep their names, so that the leaves still find them."""
+class _EventLines:
+    """The event lines of a session's sidecars as records, and what may be done to one."""
 
-    name = "sidecar files"
     follow = True
 
     def __init__(self, stage: Stage) -> None:
@@ -38,10 +37,6 @@ class Sidecars:
     def load(self, session: HostSession) -> list[Item]:
         """One record for each event line."""
         return load_lines(self.stage, session)
-
-    def save(self, session: HostSession, items: Sequence[Item]) -> None:
-        """Write each file with its lines."""
-        save_lines(self.stage, session, items, lambda path, content, _: path.write_bytes(content))
 
     def changed(self, item: Item) -> Item:
         """A thousand tests more passed."""
@@ -56,19 +51,20 @@ class Sidecars:
         return run_behind(items)
 
 
-class EveryStore:
+class Sidecars(_EventLines):
+    """Event lines in a session's sidecar files; the files keep their names, so that the leaves still find them."""
+
+    name = "sidecar files"
+
+    def save(self, session: HostSession, items: Sequence[Item]) -> None:
+        """Write each file with its lines."""
+        save_lines(self.stage, session, items, lambda path, content, _: path.write_bytes(content))
+
+
+class EveryStore(_EventLines):
     """The same lines, and the change is carried on into file name, leaf and index rows: only signatures are old."""
 
     name = "all together"
-    follow = True
-
-    def __init__(self, stage: Stage) -> None:
-        """Look at one timeline."""
-        self.stage = stage
-
-    def load(self, session: HostSession) -> list[Item]:
-        """One record for each event line."""
-        return load_lines(self.stage, session)
 
     def save(self, session: HostSession, items: Sequence[Item]) -> None:
         """Write the files, then the rows that the changed files would have."""
@@ -106,18 +102,6 @@ class EveryStore:
                     changed = parsed._replace(payload=to_canonical(payload))
                     row = (format_envelope(changed), index)
                     connection.execute("UPDATE leaf SET envelope = ? WHERE idx = ?", row)
-
-    def changed(self, item: Item) -> Item:
-        """A thousand tests more passed."""
-        return more_passed(item)
-
-    def relabelled(self, item: Item) -> Item:
-        """An hour earlier."""
-        return hour_earlier(item)
-
-    def forged(self, items: Sequence[Item]) -> Item:
-        """One more run, of lines behind those of the last."""
-        return run_behind(items)
 
 
 class TranscriptLines:

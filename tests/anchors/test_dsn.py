@@ -5,7 +5,6 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from timeline.anchors.dsn import Dsn, parse_dsn
 from timeline.anchors.errors import AnchorAddressError
-from timeline.anchors.postgres import check_dsn
 
 SECRET = "hunter2-never-repeat-this"
 TLS = "sslmode=verify-full"
@@ -123,14 +122,14 @@ BAD = {
 def test_a_bad_address_is_refused(what: str) -> None:
     """Each breaks one rule."""
     with pytest.raises(AnchorAddressError):
-        check_dsn(BAD[what])
+        parse_dsn(BAD[what])
 
 
 @pytest.mark.parametrize("address", PASSWORDS + HIDDEN_PASSWORDS)
 def test_a_password_is_refused_and_not_repeated(address: str) -> None:
     """An address stands in the log for good; the error does not spread what must not stand there."""
     with pytest.raises(AnchorAddressError) as caught:
-        check_dsn(address)
+        parse_dsn(address)
     assert SECRET not in f"{caught.value}{caught.value.hint}"
     assert address in HIDDEN_PASSWORDS or "must hold no password" in str(caught.value)
 

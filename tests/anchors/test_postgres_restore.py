@@ -2,24 +2,27 @@
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 from tests.anchors.cluster import Cluster
 from tests.anchors.stages import PostgresStage
-from timeline.cli import timeline
+from tests.programs import runner
 
 pytestmark = pytest.mark.requirement("X5")
 
 FOLDERS = ("state", "trust", "config")
+Said = Callable[..., dict[str, Any]]
 
 
-def said(*arguments: str) -> dict[str, Any]:
-    """Give what a command says as JSON, however it ends."""
-    return json.loads(CliRunner().invoke(timeline, [*arguments, "--json"]).stdout)
+@pytest.fixture
+def said(monkeypatch: pytest.MonkeyPatch) -> Said:
+    """Give a function that runs a command: what it says as JSON, however it ends."""
+    run = runner(monkeypatch)
+    return lambda *arguments: json.loads(run(*arguments, "--json")[1])
 
 
 def move(source: Path, target: Path) -> None:
@@ -30,7 +33,7 @@ def move(source: Path, target: Path) -> None:
 
 
 @pytest.fixture
-def machine(cluster: Cluster, tmp_path: Path) -> Path:
+def machine(cluster: Cluster, said: Said, tmp_path: Path) -> Path:
     """Give the folders of a timeline that requires the database, at three leaves; a backup lies beside them."""
     # conftest.py points the program here.
     folders = tmp_path / "timeline"
@@ -45,7 +48,7 @@ def machine(cluster: Cluster, tmp_path: Path) -> Path:
     return folders
 
 
-def test_a_complete_restoration_is_refused(machine: Path, tmp_path: Path) -> None:
+def test_a_complete_restoration_is_refused(machine: Path, said: Said, tmp_path: Path) -> None:
     """State, trust and configuration are of one older moment, and only the database knows."""
     newest = said("anchor", "status")["size"]
     move(machine, tmp_path / "newest")
@@ -59,7 +62,7 @@ def test_a_complete_restoration_is_refused(machine: Path, tmp_path: Path) -> Non
 
 
 def test_a_restored_database_is_distrusted_and_never_an_alarm_about_the_state(
-    machine: Path, cluster: Cluster
+    machine: Path, cluster: Cluster, said: Said
 ) -> None:
     """Its older row says nothing about the state at hand, which is the newest."""
     stage = PostgresStage(cluster)

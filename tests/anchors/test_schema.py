@@ -1,18 +1,18 @@
 import pytest
-from click.testing import CliRunner
 
+from tests.programs import runner
 from timeline.anchors.schema import format_schema
-from timeline.cli.anchors import anchor_group
 from timeline.errors import UsageError
 
 
-def test_the_command_prints_the_schema_for_a_role() -> None:
+def test_the_command_prints_the_schema_for_a_role(monkeypatch: pytest.MonkeyPatch) -> None:
     """What an administrator runs is what the tests run, with the role in every place."""
-    result = CliRunner().invoke(anchor_group, ["postgres-schema", "--role", "keeper"])
-    assert (result.exit_code, result.stdout) == (0, format_schema("keeper"))
-    assert "timeline_client" not in result.stdout
-    assert "CREATE ROLE keeper LOGIN" in result.stdout
-    assert CliRunner().invoke(anchor_group, ["postgres-schema"]).stdout == format_schema("timeline_client")
+    run = runner(monkeypatch)
+    code, out, err = run("anchor", "postgres-schema", "--role", "keeper")
+    assert (code, out, err) == (0, format_schema("keeper"), "")
+    assert "timeline_client" not in out
+    assert "CREATE ROLE keeper LOGIN" in out
+    assert run("anchor", "postgres-schema")[1] == format_schema("timeline_client")
 
 
 @pytest.mark.parametrize(

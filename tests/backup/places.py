@@ -122,7 +122,7 @@ def reason_of(world: World, file: Path, given: Given = Given()) -> str | None:  
 
 
 def restoration_of(world: World) -> tuple[int, Restoration] | None:
-    """Give the leaf by which a log says that it was put back."""
+    """Give the newest leaf by which a log says that it was put back."""
     with open_local(world.locations, world.session.ports) as state:
-        found = state.view.restored
-    return None if found is None else (found.leaf, found.restoration)
+        found = state.view.restorations
+    return (found[-1].leaf, found[-1].restoration) if found else None

@@ -1,33 +1,25 @@
 """``timeline backup`` and ``timeline restore`` as a person and a program see them."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.backup.places import Backed, stands_in
+from tests.programs import Run, runner, use
 from tests.simulators.anchored import Anchored
-from tests.simulators.worlds import FOLDERS, NOW_MS, World
+from tests.simulators.worlds import World
 from tests.timeline.cases import Case
-from timeline import cli
-
-Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+def run(monkeypatch: pytest.MonkeyPatch) -> Run:
     """Give a function that runs `timeline` on a world: exit code, standard output, standard error."""
-    monkeypatch.setattr("timeline.clock.SystemClock.now_ms", lambda _clock: NOW_MS)
+    run = runner(monkeypatch)
 
     def call(world: World, *arguments: object) -> tuple[int, str, str]:
-        for name in FOLDERS:
-            monkeypatch.setenv(f"TIMELINE_{name.upper()}_DIR", str(world.folder / name))
-        monkeypatch.setenv("CODEX_HOME", str(world.home / ".codex"))
-        monkeypatch.setattr("sys.argv", ["timeline", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        return int(ended.value.code or 0), *capsys.readouterr()
+        use(world, monkeypatch)
+        return run(*map(str, arguments))
 
     return call
 

@@ -32,9 +32,9 @@ from tests.simulators.worlds import (
     verdict_of,
 )
 from tests.timeline.cases import Case, enroll_session
-from timeline import service, staging
+from timeline import files, placing, service, staging
 from timeline.backup import back_up
-from timeline.errors import StateUnwritableError
+from timeline.errors import BackupKeysError, StateUnwritableError
 from timeline.keystore import load_keystore
 from timeline.recovery import recover_anchor
 from timeline.restore import restore, restore_trust
@@ -86,7 +86,7 @@ def test_empty_folders_are_a_place(backed: Backed, tmp_path: Path) -> None:
 def test_a_backup_without_keys_says_which_are_missing(keyless: Backed, tmp_path: Path) -> None:
     """And comes back with them."""
     world = keyless.place(tmp_path / "place")
-    with pytest.raises(staging.BackupKeysError) as refused:
+    with pytest.raises(BackupKeysError) as refused:
         restore(world.session, keyless.file, DECLARED)
     for name in ("owner.key", "log.key", "fingerprint.key"):
         assert name in str(refused.value)
@@ -156,7 +156,7 @@ def killed_at(world: World, file: Path, call: str, number: int, monkeypatch: pyt
     """Restore in a child that kills itself before the ``number``-th ``call`` of the last steps; whether it did."""
 
     def act() -> bytes:
-        original: Callable[..., object] = getattr(staging, call)
+        original: Callable[..., object] = getattr(files, call)
         left = number
 
         def dying(*arguments: object, **named: object) -> object:
@@ -167,7 +167,9 @@ def killed_at(world: World, file: Path, call: str, number: int, monkeypatch: pyt
             return original(*arguments, **named)
 
         with monkeypatch.context() as patch:
-            patch.setattr(staging, call, dying)
+            for module in (staging, placing):
+                if hasattr(module, call):
+                    patch.setattr(module, call, dying)
             restore(world.session, file, DECLARED)
         return b""
 
@@ -215,7 +217,7 @@ def test_a_trust_folder_that_cannot_be_placed_stays_beside(
 ) -> None:
     """The keys that belong to the state in place are not thrown away with the rest."""
     world = backed.place(tmp_path / "place")
-    original = staging.rename_private
+    original = placing.rename_private
 
     def failing(old: Path, new: Path) -> None:
         if new == world.locations.trust:
@@ -224,7 +226,7 @@ def test_a_trust_folder_that_cannot_be_placed_stays_beside(
         original(old, new)
 
     with monkeypatch.context() as patch:
-        patch.setattr(staging, "rename_private", failing)
+        patch.setattr(placing, "rename_private", failing)
         assert refusal_of(lambda: restore(world.session, backed.file, DECLARED)) == "state-unwritable"
     assert restore(world.session, backed.file) is None
     assert verdict_of(world, deep=True)[0] == "ok"

@@ -40,7 +40,7 @@ from timeline.errors import (
 )
 from timeline.limits import FRESHNESS_SECONDS_DEFAULT
 from timeline.ports import Ports, connect_anchor
-from timeline.restore import decide_basis, restore
+from timeline.restore import Local, decide_basis, restore
 from timeline.staging import Given
 
 OK = ("ok", frozenset())
@@ -70,6 +70,21 @@ def test_the_owner_declares_it_and_a_leaf_says_so(backed: Backed, tmp_path: Path
         "leaf 4: put back from a backup of 2026-08-20T11:00:00.000Z, unverified"
     ]
     assert sum(item.startswith("restoration: ") for item in report.not_checked) == 1
+
+
+def test_every_restoration_stays_to_be_seen(backed: Backed, tmp_path: Path) -> None:
+    """A later one hides none before it: each may have left out leaves of its own."""
+    world = backed.place(tmp_path / "place")
+    restore(world.session, backed.file, DECLARED)
+    enroll_session(world, seed=3)
+    back_up(world.session, tmp_path / "again.tar")
+    put_away(world, *PARTS)
+    restore(world.session, tmp_path / "again.tar", DECLARED)
+    report = service.verify_timeline(world.session, deep=False)
+    found = [check.detail.partition(":")[0] for check in report.checks if check.name == "restoration"]
+    assert found == ["leaf 4", "leaf 6"]
+    open_questions = [item for item in report.not_checked if item.startswith("restoration: ")]
+    assert [item.rpartition("before ")[2] for item in open_questions] == found
 
 
 def test_a_timeline_that_was_put_back_goes_on(backed: Backed, tmp_path: Path) -> None:
@@ -168,6 +183,22 @@ def test_the_trust_folder_recognises_an_older_state(case: Case, tmp_path: Path) 
     put_away(case.world, "state")
     for given in (Given(), DECLARED, Given(carried=[tmp_path / "anchor"])):
         assert reason_of(case.world, tmp_path / "b.tar", given) == "backup-is-older"
+    assert not case.world.locations.state.exists()
+
+
+@pytest.mark.requirement("T68")
+@pytest.mark.parametrize("given", [Given(), DECLARED], ids=["", "declared"])
+def test_a_trust_folder_that_is_a_batch_older_vouches_for_nothing(
+    case: Case, tmp_path: Path, given: Given
+) -> None:
+    """Put back to the commit before the backup: its anchor does not remember this tree, and newer ones may be lost."""
+    earlier = case.world.copy(tmp_path / "earlier")
+    enroll_session(case.world, seed=3)
+    back_up(case.session, tmp_path / "b.tar")
+    enroll_session(case.world, seed=4)
+    put_away(case.world, "state", "trust")
+    (earlier.folder / "trust").rename(case.world.folder / "trust")
+    assert reason_of(case.world, tmp_path / "b.tar", given) == "backup-unverified"
     assert not case.world.locations.state.exists()
 
 
@@ -270,6 +301,28 @@ def test_the_witness_recognises_an_older_backup(anchored: Anchored, tmp_path: Pa
 
 
 @pytest.mark.requirement("X5")
+@pytest.mark.parametrize(("moment", "earlier"), [("first", "enrolled"), ("second", "first")])
+def test_the_witness_is_asked_although_the_trust_folder_is_a_batch_older(
+    anchored: Anchored, tmp_path: Path, moment: str, earlier: str
+) -> None:
+    """It knows whether the backup is the newest; the older local anchor does not."""
+    anchored.put_back(moment, *PARTS)
+    back_up(anchored.world.session, tmp_path / "b.tar")
+    anchored.put_back(earlier, "trust", "config")
+    put_away(anchored.world, "state")
+    assert reason_of(anchored.world, tmp_path / "b.tar") == "backup-unverified"
+    with anchored.served():
+        if moment == "first":
+            assert reason_of(anchored.world, tmp_path / "b.tar") == "backup-is-older"
+            return
+        found = restore(anchored.world.session, tmp_path / "b.tar")
+        assert found is not None
+        assert (found.basis, found.leaf) == ("external", None)
+        assert search_once(anchored.world).startswith(b"{")
+        assert verdict_of(anchored.world) == OK
+
+
+@pytest.mark.requirement("X5")
 def test_the_witness_recognises_another_history(anchored: Anchored, tmp_path: Path) -> None:
     """As many leaves as it has signed, and other ones."""
     anchored.put_back("enrolled", *PARTS)
@@ -355,27 +408,30 @@ YES, NO = Standing.CONFIRMED, Standing.UNAVAILABLE
 @pytest.mark.parametrize(
     ("status", "local", "carried", "unverified", "expected"),
     [
-        (status_of(), False, False, False, BackupUnverifiedError),
-        (status_of(), False, False, True, "unverified"),
-        (status_of(), False, True, True, "carried"),
-        (status_of(), True, True, True, "local-anchor"),
-        (status_of(YES), False, False, False, "external"),
-        (status_of(YES), True, True, True, "external"),
-        (status_of(NO), False, False, False, BackupUnverifiedError),
-        (status_of(NO), False, False, True, "unverified"),
-        (status_of(None), False, False, False, BackupUnverifiedError),
-        (status_of(Standing.REGRESSED), False, False, False, BackupUnverifiedError),
-        (status_of(Standing.MISBEHAVED), False, False, False, BackupUnverifiedError),
-        (status_of(Standing.REFUSED), False, False, False, BackupUnverifiedError),
-        (status_of(YES, NO, quorum=2), False, False, False, BackupUnverifiedError),
-        (status_of(YES, NO, quorum=1), False, False, False, "external"),
-        (status_of(YES, YES, NO, quorum=2), False, False, False, "external"),
-        (status_of(NO, refused=ExternalAheadError("x")), True, True, True, BackupOlderError),
-        (status_of(YES, refused=ExternalForkedError("x")), True, True, True, BackupOlderError),
+        (status_of(), None, False, False, BackupUnverifiedError),
+        (status_of(), None, False, True, "unverified"),
+        (status_of(), None, True, True, "carried"),
+        (status_of(), "exact", True, True, "local-anchor"),
+        (status_of(), "behind", False, False, BackupUnverifiedError),
+        (status_of(NO), "behind", True, True, BackupUnverifiedError),
+        (status_of(YES), "behind", False, False, "external"),
+        (status_of(YES), None, False, False, "external"),
+        (status_of(YES), "exact", True, True, "external"),
+        (status_of(NO), None, False, False, BackupUnverifiedError),
+        (status_of(NO), None, False, True, "unverified"),
+        (status_of(None), None, False, False, BackupUnverifiedError),
+        (status_of(Standing.REGRESSED), None, False, False, BackupUnverifiedError),
+        (status_of(Standing.MISBEHAVED), None, False, False, BackupUnverifiedError),
+        (status_of(Standing.REFUSED), None, False, False, BackupUnverifiedError),
+        (status_of(YES, NO, quorum=2), None, False, False, BackupUnverifiedError),
+        (status_of(YES, NO, quorum=1), None, False, False, "external"),
+        (status_of(YES, YES, NO, quorum=2), None, False, False, "external"),
+        (status_of(NO, refused=ExternalAheadError("x")), "exact", True, True, BackupOlderError),
+        (status_of(YES, refused=ExternalForkedError("x")), "exact", True, True, BackupOlderError),
     ],
 )
 def test_the_strongest_ground_counts(
-    status: AnchorStatus, *, local: bool, carried: bool, unverified: bool, expected: object
+    status: AnchorStatus, *, local: Local, carried: bool, unverified: bool, expected: object
 ) -> None:
     """And an alarm before each of them."""
     found = decide_basis(status, local=local, carried=carried, unverified=unverified)

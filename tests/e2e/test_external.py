@@ -74,7 +74,7 @@ def test_a_proof_carries_the_cosignature(anchored: Anchored) -> None:
     assert [one.key for one in proven.cosigned] == [anchored.key().ref]
 
 
-def test_a_prompt_asks_nobody(anchored: Anchored, anchored_origin: Anchored) -> None:
+def test_a_prompt_asks_nobody(anchored: Anchored) -> None:
     """A hook does not wait for the network: a receipt grants nothing yet."""
     world = anchored.world
     rollouts = list((world.home / ".codex" / "sessions").rglob("*.jsonl"))

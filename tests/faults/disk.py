@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from tests.faults.calls import CHANGING, Call, Kind
+from tests.faults.calls import Call, Kind
 
 SECTOR_BYTES: Final = 512
 ROOT: Final = 0
@@ -176,11 +176,6 @@ def read_history(calls: Iterable[Call], root_inode: int, *, is_kept: Callable[[s
         if call.kind is Kind.MARK or (call.done and is_kept(call.path)):
             steps += reader.steps(call)
     return History(tuple(steps), frozenset(reader.folders))
-
-
-def count_changes(calls: Iterable[Call]) -> int:
-    """How many calls of a record changed something or made it sure."""
-    return sum(call.done and call.kind in CHANGING for call in calls)
 
 
 # -- from effects to what a crash leaves ------------------------------------------------------------------------

@@ -31,6 +31,7 @@ from timeline.anchors.port import Answer as Said
 from timeline.anchors.port import Question
 from timeline.assurance import AnchorStatus, find_standing
 from timeline.clock import SystemEntropy
+from timeline.keystore import read_pins
 from timeline.paths import Locations
 from timeline.prove import prove_event
 from timeline.state import open_local
@@ -115,9 +116,8 @@ def make_witness(world: World, path: Path, name: str = "witness.example/w") -> F
 
 
 def log_key_of(world: World) -> str:
-    """The vkey of the log key that a timeline began with, as its pins state it."""
-    lines = world.locations.pins.read_text(encoding="utf-8").splitlines()
-    return next(line.partition(" ")[2] for line in lines if line.startswith("log "))
+    """The vkey of a timeline's log key, as its pins state it."""
+    return str(read_pins(world.locations).log)
 
 
 def make_anchored(folder: Path, socket: str, bounds: Bounds | None = None) -> Anchored:

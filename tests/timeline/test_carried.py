@@ -18,6 +18,7 @@ from sidecars.digest import Digest
 from sidecars.errors import DigestMismatchError, UnknownKeyError
 from sidecars.keys import Signer
 from sidecars.minisign import sign_file
+from tests.programs import Run, runner, use
 from tests.services import skip_without
 from tests.simulators.worlds import (
     FOLDERS,
@@ -30,7 +31,7 @@ from tests.simulators.worlds import (
     refusal_of,
 )
 from tests.timeline.cases import Case, enroll_session
-from timeline import cli, service
+from timeline import service
 from timeline.anchoring import Bounds, add_anchor
 from timeline.anchors.errors import AnchorFileError
 from timeline.assurance import FRESHNESS_UNSEEN, RESTORATION_UNSEEN
@@ -143,7 +144,7 @@ def test_a_failing_disk_leaves_neither_file(
         if len(calls) == call:
             raise OSError(5, "Input/output error")
 
-    monkeypatch.setattr("timeline.carried.os.fsync", failing)
+    monkeypatch.setattr("timeline.portable.os.fsync", failing)
     with pytest.raises(AnchorFileError, match="Input/output error"):
         export(indexed.world, pocket / "anchor")
     assert len(calls) == call
@@ -425,28 +426,16 @@ def test_leaves_that_are_changed_meanwhile_are_refused(indexed: Case, change: st
 
 
 @pytest.fixture
-def run(
-    indexed: Case, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., tuple[int, str]]:
+def run(indexed: Case, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Give a function that runs `timeline` on the indexed world."""
-    for name in FOLDERS:
-        monkeypatch.setenv(f"TIMELINE_{name.upper()}_DIR", str(indexed.world.folder / name))
-
-    def call(*arguments: str) -> tuple[int, str]:
-        monkeypatch.setattr("sys.argv", ["timeline", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        return int(ended.value.code or 0), capsys.readouterr().out
-
-    return call
+    use(indexed.world, monkeypatch)
+    return runner(monkeypatch)
 
 
-def test_the_export_command_prints_the_commands_that_verify(
-    indexed: Case, pocket: Path, run: Callable[..., tuple[int, str]]
-) -> None:
+def test_the_export_command_prints_the_commands_that_verify(indexed: Case, pocket: Path, run: Run) -> None:
     """What it prints is run as it stands, ours always and minisign's where it is installed; a second run is refused."""
     file = pocket / "my anchor"
-    code, out = run("anchor", "export", str(file))
+    code, out, _ = run("anchor", "export", str(file))
     assert code == 0
     commands = {
         line.split(": ")[0]: shlex.split(line.partition(": ")[2]) for line in out.split("\n") if ": " in line
@@ -458,25 +447,25 @@ def test_the_export_command_prints_the_commands_that_verify(
     if shutil.which("minisign") is not None:
         assert subprocess.run(elsewhere, capture_output=True, check=False).returncode == 0
     assert run("anchor", "export", str(file))[0] == 1
-    code, out = run("anchor", "export", "--json", str(pocket / "other"))
+    code, out, _ = run("anchor", "export", "--json", str(pocket / "other"))
     found = json.loads(out)
     assert (code, found["size"], found["minisignKey"]) == (0, 4, elsewhere[-1])
     assert found["signature"] == f"{pocket / 'other'}.minisig"
     assert found["root"] == verify(indexed.world).root
 
 
-def test_verify_against_says_level_and_part(
-    indexed: Case, pocket: Path, run: Callable[..., tuple[int, str]]
-) -> None:
+def test_verify_against_says_level_and_part(indexed: Case, pocket: Path, run: Run) -> None:
     """For a person and as data; a refusal ends with 1."""
     export(indexed.world, pocket / "anchor")
-    code, out = run("verify", "--against", str(pocket / "anchor"))
+    code, out, _ = run("verify", "--against", str(pocket / "anchor"))
     assert (code, out.split("\n")[0]) == (0, "verdict: ok  level: L3  log: 4 leaves")
     enroll_session(indexed.world, seed=3)
-    code, out = run("verify", "--against", str(pocket / "anchor"))
+    code, out, _ = run("verify", "--against", str(pocket / "anchor"))
     assert (code, out.split("\n")[0]) == (0, "verdict: ok  level: L1, L3 up to size 4  log: 5 leaves")
     assert "complete restoration: checked up to size 4" in out
-    code, out = run("verify", "--json", "--against", str(pocket / "anchor"), "--against", str(pocket / "no"))
+    code, out, _ = run(
+        "verify", "--json", "--against", str(pocket / "anchor"), "--against", str(pocket / "no")
+    )
     found = json.loads(out)
     assert (code, found["verdict"], found["level"], found["carriedSize"]) == (1, "refused", "L1", 0)
     assert [check["reason"] for check in found["checks"] if not check["ok"]] == ["anchor-file-unusable"]

@@ -2,46 +2,25 @@
 
 import json
 import re
-import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 import pytest
-from click.testing import CliRunner
 
 from adapters.errors import HeaderError
 from sidecars.errors import BadSignatureError
+from tests.programs import Run, runner, use
 from tests.simulators.worlds import World, empty_world, prompt_event, rollout_of, write_transcript
 from tests.timeline.cases import Case, enroll_session
 from timeline import cli, errors, service
 from timeline.cli.exit import ExitCode, exit_code_of
 
-Run = Callable[..., tuple[int, str, str]]
-
-
-def use(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Point the commands at a world, and put its time in place of the machine's."""
-    for name in ("state", "trust", "config", "runtime"):
-        monkeypatch.setenv(f"TIMELINE_{name.upper()}_DIR", str(getattr(world.locations, name)))
-    monkeypatch.setenv("CODEX_HOME", str(world.home / ".codex"))
-    monkeypatch.setattr("timeline.clock.SystemClock.now_ms", lambda _: world.clock.now_ms())
-
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch) -> Run:
     """Give a function that runs a program as its entry point does: exit code, output, errors."""
-
-    def run(*arguments: str, program: str = "main", given: bytes = b"") -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["timeline", *arguments])
-        with CliRunner().isolation(input=given) as (out, err, _), pytest.raises(SystemExit) as ended:
-            getattr(cli, program)()
-        sys.stdout.flush()
-        assert isinstance(ended.value.code, int)
-        return ended.value.code, out.getvalue().decode(), err.getvalue().decode()
-
-    return run
+    return runner(monkeypatch)
 
 
 @pytest.fixture

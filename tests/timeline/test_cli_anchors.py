@@ -1,19 +1,17 @@
 """``timeline anchor`` as a user or a script meets it: lines, JSON, exit codes, under a real witness."""
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from sidecars.cosignature import WitnessSigner
+from tests.programs import Run, runner, use
 from tests.simulators.anchored import log_key_of, make_witness
 from tests.simulators.witnesses import HandClock, serving, socket_path
-from tests.simulators.worlds import FOLDERS, World, new_world
-from timeline import cli
+from tests.simulators.worlds import World, new_world
 from timeline.witness.identity import open_witness
-
-Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
@@ -23,20 +21,10 @@ def world(tmp_path: Path) -> World:
 
 
 @pytest.fixture
-def run(world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+def run(world: World, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Give a way to run `timeline` in the world: exit code, standard output, standard error."""
-    monkeypatch.setattr("timeline.clock.SystemClock.now_ms", lambda _: world.clock.now_ms())
-    for name in FOLDERS:
-        monkeypatch.setenv(f"TIMELINE_{name.upper()}_DIR", str(world.folder / name))
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr("sys.argv", ["timeline", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        output = capsys.readouterr()
-        return int(ended.value.code or 0), output.out, output.err
-
-    return run
+    use(world, monkeypatch)
+    return runner(monkeypatch)
 
 
 @pytest.fixture

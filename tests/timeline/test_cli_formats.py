@@ -1,39 +1,22 @@
 """``timeline inspect`` and ``timeline formats`` as a user or a script meets them: lines, JSON, exit codes."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from tests.programs import Run, runner, use
 from tests.simulators.hosts import work_session
-from tests.simulators.worlds import FOLDERS, World, empty_world, rollout_of
+from tests.simulators.worlds import World, empty_world, rollout_of
 from tests.timeline.cases import enroll_rollout
-from timeline import cli
 
-Run = Callable[..., tuple[int, str, str]]
 NEW = "event_msg/new_thing"
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+def run(monkeypatch: pytest.MonkeyPatch) -> Run:
     """Give a way to run `timeline`: exit code, standard output, standard error."""
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr("sys.argv", ["timeline", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        output = capsys.readouterr()
-        return int(ended.value.code or 0), output.out, output.err
-
-    return run
-
-
-def use(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the programs work in a world, at its time."""
-    monkeypatch.setattr("timeline.clock.SystemClock.now_ms", lambda _: world.clock.now_ms())
-    for name in FOLDERS:
-        monkeypatch.setenv(f"TIMELINE_{name.upper()}_DIR", str(world.folder / name))
+    return runner(monkeypatch)
 
 
 def transcript(folder: Path, *, new_type: bool = False, broken: bool = False) -> str:

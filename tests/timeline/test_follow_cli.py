@@ -1,18 +1,15 @@
 """Following on the command line: the owner's word, how long it lasts, and what the answers say of it."""
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
+from tests.programs import runner, use
 from tests.simulators.growth import truncate
 from tests.simulators.worlds import NOW_MS, World, prompt_event, rollout_of, write_transcript
-from tests.timeline.test_cli import use
-from timeline import cli
 from timeline.clock import format_utc
 from timeline.limits import FOLLOW_SECONDS_DEFAULT, RECALL_SECONDS_DEFAULT
 
@@ -23,20 +20,13 @@ Say = Callable[..., tuple[int, Any, str]]
 def say(world: World, monkeypatch: pytest.MonkeyPatch) -> Say:
     """Give a function that runs a program with ``--json``: exit code, the document, and what it says to a person."""
     use(world, monkeypatch)
-
-    def once(program: str, arguments: tuple[str, ...], given: bytes) -> tuple[int, str]:
-        monkeypatch.setattr(sys, "argv", ["timeline", *arguments])
-        with CliRunner().isolation(input=given) as (out, _, _), pytest.raises(SystemExit) as ended:
-            getattr(cli, program)()
-        sys.stdout.flush()
-        assert isinstance(ended.value.code, int)
-        return ended.value.code, out.getvalue().decode()
+    run = runner(monkeypatch)
 
     def say(
         *arguments: str, program: str = "main", given: bytes = b"", plain: bool = False
     ) -> tuple[int, Any, str]:
-        code, out = once(program, (*arguments, "--json"), given)
-        return code, json.loads(out), once(program, arguments, given)[1] if plain else ""
+        code, out, _ = run(*arguments, "--json", program=program, given=given)
+        return code, json.loads(out), run(*arguments, program=program, given=given)[1] if plain else ""
 
     return say
 

@@ -1,34 +1,22 @@
 """``timeline key``: what the commands print, as text and as data, and how they end."""
 
 import json
-from collections.abc import Callable
+from functools import partial
 
 import pytest
 
 from sidecars.keys import Verifier
-from tests.simulators.worlds import FOLDERS, verdict_of
+from tests.programs import Run, runner, use
+from tests.simulators.worlds import verdict_of
 from tests.timeline.cases import Case
-from timeline import cli
 from timeline.keystore import load_keystore
-
-Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
-def run(indexed: Case, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]) -> Run:
+def run(indexed: Case, monkeypatch: pytest.MonkeyPatch) -> Run:
     """Give a way to run `timeline key` in a world: exit code, standard output, standard error."""
-    monkeypatch.setattr("timeline.clock.SystemClock.now_ms", lambda _: indexed.world.clock.now_ms())
-    for name in FOLDERS:
-        monkeypatch.setenv(f"TIMELINE_{name.upper()}_DIR", str(indexed.world.folder / name))
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr("sys.argv", ["timeline", "key", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        output = capsysbinary.readouterr()
-        return int(ended.value.code or 0), output.out.decode(), output.err.decode()
-
-    return run
+    use(indexed.world, monkeypatch)
+    return partial(runner(monkeypatch), "key")
 
 
 @pytest.mark.requirement("X7")

@@ -4,7 +4,6 @@ import base64
 import json
 import shlex
 import sqlite3
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,13 +13,12 @@ from sidecars.errors import SidecarError, UnknownKeyError
 from sidecars.note import NoteSignature, parse_note
 from sidecars.offline import verify_proof_file
 from sidecars.proven import verify_bundle
-from tests.simulators.worlds import FOLDERS, World, event_ids, new_world, refusal_of
+from tests.programs import Run, runner, use
+from tests.simulators.worlds import FOLDERS, event_ids, new_world, refusal_of
 from tests.timeline.cases import SECRET, Case, enroll_session, indexed_session
-from timeline import cli, service
+from timeline import service
 from timeline.errors import EventNotFoundError, QueryError
 from timeline.prove import Proof, prove_event
-
-Run = Callable[..., tuple[int, str, str]]
 
 
 def prove(case: Case, event_id: str | None = None, **options: str) -> Proof:
@@ -154,24 +152,9 @@ def test_a_state_that_is_not_believed_proves_nothing(indexed: Case) -> None:
 
 
 @pytest.fixture
-def run(monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]) -> Run:
+def run(monkeypatch: pytest.MonkeyPatch) -> Run:
     """Give a way to run `timeline`: exit code, standard output, standard error."""
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr("sys.argv", ["timeline", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        output = capsysbinary.readouterr()
-        return int(ended.value.code or 0), output.out.decode(), output.err.decode()
-
-    return run
-
-
-def use(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let the program work in a world, at its time."""
-    monkeypatch.setattr("timeline.clock.SystemClock.now_ms", lambda _: world.clock.now_ms())
-    for name in FOLDERS:
-        monkeypatch.setenv(f"TIMELINE_{name.upper()}_DIR", str(world.folder / name))
+    return runner(monkeypatch)
 
 
 @pytest.mark.requirement("X6")

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.programs import runner
 from tests.sidecars.proofs import KEYS, make_case
-from timeline import cli
 from timeline.errors import TimestampRefusedError, TimestampUnavailableError, UsageError
 from timeline.timestamp import RESPONSE_BYTES_MAX, verify_timestamp
 
@@ -171,17 +171,9 @@ def openssl(folder: Path, *arguments: str) -> None:
     assert done.returncode == 0, done.stderr.decode()
 
 
-def test_a_proof_with_a_timestamp(
-    authority: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_proof_with_a_timestamp(authority: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """From `openssl ts` to the verdict; a timestamp of another proof, or half of the options, is refused."""
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr("sys.argv", ["timeline", *arguments])
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        output = capsys.readouterr()
-        return int(ended.value.code or 0), output.out, output.err
+    run = runner(monkeypatch)
 
     proof, other = authority / "event.proof", authority / "other.proof"
     proof.write_bytes(make_case().content)

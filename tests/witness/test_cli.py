@@ -7,22 +7,20 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from sidecars.cosignature import WitnessSigner
+from tests.programs import Run, runner
 from tests.simulators.witnesses import LOG, ORIGIN, OTHER, Branch, HandClock, make_folder, serving, working
-from timeline import cli
 from timeline.cli.exit import ExitCode
 from timeline.witness.endpoint import UnixEndpoint
 from timeline.witness.identity import Folder
 from timeline.witness.protocol import latest_path
 from timeline.witness.unit import format_unit
 
-Run = Callable[..., tuple[int, str, str]]
 CHILD = "from timeline.entry import main_witness; main_witness()"
 
 
@@ -36,16 +34,7 @@ def folder(tmp_path: Path) -> Folder:
 def run(monkeypatch: pytest.MonkeyPatch, folder: Folder) -> Run:
     """Give a function that runs the program as its entry point does: exit code, output, errors."""
     monkeypatch.setenv("TIMELINE_WITNESS_DIR", str(folder.path))
-
-    def run(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["timeline-witness", *arguments])
-        with CliRunner().isolation() as (out, err, _), pytest.raises(SystemExit) as ended:
-            cli.main_witness()
-        sys.stdout.flush()
-        assert isinstance(ended.value.code, int)
-        return ended.value.code, out.getvalue().decode(), err.getvalue().decode()
-
-    return run
+    return partial(runner(monkeypatch), program="main_witness")
 
 
 def answer_of(result: tuple[int, str, str]) -> object:

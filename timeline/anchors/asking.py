@@ -10,12 +10,13 @@ import msgspec
 
 from sidecars.keys import Verifier
 from sidecars.leaf import AnchorEntry, AnchorPolicy
-from timeline.anchors.memory import Remembered, read_memory, write_memory
+from timeline.anchors.memory import Remembered, read_memory, stated_size, write_memory
 from timeline.anchors.port import Answer, Connect, Question, Standing
 from timeline.anchors.proving import Subject
 from timeline.anchors.rules import AnchorReport, Confirmation, Memory, decide
 from timeline.clock import Clock, Stopwatch
 from timeline.errors import StateError, TimelineError
+from timeline.limits import ANCHOR_SKEW_SECONDS
 from timeline.paths import Locations
 
 
@@ -44,14 +45,17 @@ class Asker(msgspec.Struct, frozen=True):
         return found
 
 
-def confirm_newest(asker: Asker, policy: AnchorPolicy, subject: Subject, now_ms: int) -> Confirmation:
-    """Ask all anchors, and give what they say together.
+def confirm_newest(
+    asker: Asker, policy: AnchorPolicy, subject: Subject, *, now_ms: int, counts_from: int
+) -> Confirmation:
+    """Ask all anchors, and give what they say together; ``counts_from`` is as in ``rules.decide``.
 
     Raises:
         StateError: they do not let this state be used (``rules``), or see ``ask_anchors``.
     """
     reports = ask_anchors(asker, policy, subject)
-    found = decide(policy, reports, size=subject.checkpoint.size, now_ms=now_ms)
+    size = subject.checkpoint.size
+    found = decide(policy, reports, size=size, now_ms=now_ms, counts_from=counts_from)
     if isinstance(found, StateError):
         raise found
     return found
@@ -73,13 +77,17 @@ def ask_anchors(asker: Asker, policy: AnchorPolicy, subject: Subject) -> tuple[A
     )
 
 
-def recall_anchors(asker: Asker, policy: AnchorPolicy, origin: str) -> tuple[AnchorReport, ...]:
-    """What is remembered of all anchors, without a question to any.
+def recall_anchors(asker: Asker, policy: AnchorPolicy, subject: Subject) -> tuple[AnchorReport, ...]:
+    """What is remembered of all anchors, without a question to any; what contradicts our checkpoint is an answer.
 
     Raises:
         UnsafeFileError: it is not private.
     """
-    return tuple(AnchorReport(e, None, _memory(asker.recall(e, origin))) for e in policy.anchors)
+    remembered = [asker.recall(entry, subject.checkpoint.origin) for entry in policy.anchors]
+    return tuple(
+        AnchorReport(entry, None if before is None else _contradiction(subject, before), _memory(before))
+        for entry, before in zip(policy.anchors, remembered, strict=True)
+    )
 
 
 def recall_notes(asker: Asker, policy: AnchorPolicy, origin: str) -> tuple[bytes, ...]:
@@ -109,10 +117,9 @@ def _ask(
     asker: Asker, policy: AnchorPolicy, subject: Subject, remembered: Sequence[Remembered | None]
 ) -> list[Answer]:
     def one(entry: AnchorEntry, before: Remembered | None) -> Answer:
-        if before is not None and not subject.continues(before.checkpoint):
-            # Our own copy of its signature shows the fork; the anchor need not be reached for that.
-            size = before.checkpoint.size
-            return Answer(Standing.FORKED, size=size, reason="remembered-other-root", evidence=before.note)
+        contradiction = None if before is None else _contradiction(subject, before)
+        if contradiction is not None:
+            return contradiction
         known = 0 if before is None else before.checkpoint.size
         return ask_one(asker, entry, subject, known=known, deadline_seconds=policy.deadline_ms / 1000)
 
@@ -124,17 +131,41 @@ def _ask(
         return list(pool.map(one, policy.anchors, remembered))
 
 
+def _contradiction(subject: Subject, before: Remembered) -> Answer | None:
+    """Our own copy of an anchor's confirmation may show the fork; the anchor need not be reached for that."""
+    if subject.continues(before.checkpoint):
+        return None
+    size = before.checkpoint.size
+    return Answer(Standing.FORKED, size=size, reason="remembered-other-root", evidence=before.note)
+
+
 def _remember(
     asker: Asker, subject: Subject, entry: AnchorEntry, before: Remembered | None, answer: Answer
 ) -> AnchorReport:
     if answer.standing is not Standing.CONFIRMED or answer.note is None or answer.at is None:
         return AnchorReport(entry, answer, _memory(before))
     found = Remembered(subject.checkpoint, answer.at, answer.note)
-    if before is None or (found.checkpoint.size, found.at) > (before.checkpoint.size, before.at):
+    if _is_newer(found, before, asker.clock) and not _is_overtaken(asker, entry, found):
         write_memory(asker.locations, entry.name, found)
         asker.known[entry.name] = found
-        return AnchorReport(entry, answer, found.memory)
-    return AnchorReport(entry, answer, before.memory)
+    if before is not None and before.checkpoint.size > found.checkpoint.size:
+        return AnchorReport(entry, answer, before.memory)
+    return AnchorReport(entry, answer, found.memory)
+
+
+def _is_newer(found: Remembered, before: Remembered | None, clock: Clock) -> bool:
+    """Whether it replaces what is remembered; a time that was recorded while the clock ran ahead does not stay."""
+    if before is None or before.at > clock.now_ms() // 1000 + ANCHOR_SKEW_SECONDS:
+        return True
+    return (found.checkpoint.size, found.at) > (before.checkpoint.size, before.at)
+
+
+def _is_overtaken(asker: Asker, entry: AnchorEntry, found: Remembered) -> bool:
+    """Whether another process has stored a confirmation of a larger tree since it was read here."""
+    if stated_size(asker.locations, entry.name) <= found.checkpoint.size:
+        return False
+    stored = read_memory(asker.locations, entry, found.checkpoint.origin, asker.verifiers)
+    return stored is not None and stored.checkpoint.size > found.checkpoint.size
 
 
 def _memory(remembered: Remembered | None) -> Memory | None:

@@ -8,13 +8,14 @@ from pathlib import Path
 import msgspec
 
 from sidecars.checkpoint import SignedCheckpoint, open_checkpoint
-from sidecars.errors import BadProofError, SidecarError
-from sidecars.merkle import verify_consistency
+from sidecars.errors import SidecarError
+from timeline.anchors.held import decide_held
 from timeline.anchors.port import Answer, Question, Standing
 from timeline.clock import Clock
-from timeline.errors import StateError, StateIncompleteError
-from timeline.files import hold_directory, read_private, write_atomic
+from timeline.errors import StateBusyError, StateError, StateIncompleteError
+from timeline.files import check_directory, read_private, write_atomic
 from timeline.limits import NOTE_BYTES_MAX
+from timeline.lock import hold_writer_lock
 
 
 class FileAnchor(msgspec.Struct, frozen=True):
@@ -24,12 +25,23 @@ class FileAnchor(msgspec.Struct, frozen=True):
     clock: Clock
 
     def advance(self, question: Question) -> Answer:
-        """Replace the checkpoint in the file by a newer one that continues it (compare-and-set under a lock)."""
+        """Replace the checkpoint in the file by a newer one that continues it (compare-and-set under a lock).
+
+        The lock is the file's own, and is waited for: two anchors in one folder do not meet, and two askers take turns.
+        """
         try:
-            with hold_directory(self.path.parent):
+            check_directory(self.path.parent)  # a disk that is not there must not be made up
+            with hold_writer_lock(self.lock_path, wait_seconds=question.deadline_seconds):
                 return self._advance(question)
+        except StateBusyError:
+            return Answer(Standing.UNAVAILABLE, reason="busy")
         except StateError as error:
             return Answer(Standing.UNAVAILABLE, reason=error.reason)
+
+    @property
+    def lock_path(self) -> Path:
+        """What is locked while the file is read and replaced."""
+        return self.path.with_name(f"{self.path.name}.lock")
 
     def close(self) -> None:
         """Nothing is held."""
@@ -48,17 +60,11 @@ class FileAnchor(msgspec.Struct, frozen=True):
         return self._compare(held, question)
 
     def _compare(self, held: SignedCheckpoint, question: Question) -> Answer:
-        size, ours = held.checkpoint.size, question.checkpoint
-        if size > ours.size:
-            return Answer(Standing.AHEAD, size=size, reason="larger-tree", evidence=held.note)
-        if size < question.known:
-            return Answer(Standing.REGRESSED, size=size, reason="smaller-tree")
-        proof = question.prove(size) if 0 < size < ours.size else ()
-        try:
-            verify_consistency(size, ours.size, held.checkpoint.root.raw, ours.root.raw, proof)
-        except BadProofError:
-            return Answer(Standing.FORKED, size=size, reason="other-root", evidence=held.note)
-        return self._write(question) if size < ours.size else self._confirmed(question)
+        objection = decide_held(held, question, question.known)
+        if objection is not None:
+            return objection
+        is_older = held.checkpoint.size < question.checkpoint.size
+        return self._write(question) if is_older else self._confirmed(question)
 
     def _write(self, question: Question) -> Answer:
         write_atomic(self.path, question.note)

@@ -19,12 +19,16 @@ from sidecars.errors import SidecarError
 from sidecars.keys import Verifier
 from sidecars.leaf import AnchorEntry
 from timeline.anchors.rules import Memory
+from timeline.errors import StateIncompleteError
 from timeline.files import is_there, make_directory, read_private, remove_private, write_unsynced
 from timeline.limits import NOTE_BYTES_MAX
 from timeline.paths import Locations
 
 _HEADER: Final = b"timeline-anchor-memory/v1\nconfirmed "
-_TIME = re.compile(rb"(0|[1-9][0-9]{0,14})\n\n")
+_TIME = re.compile(rb"(0|[1-9][0-9]{0,11})\n\n")
+_SIZE = re.compile(rb"timeline-anchor-memory/v1\nconfirmed [0-9]+\n\n[^\n]*\n([0-9]{1,18})\n")
+_SECONDS_MAX: Final = 253_402_300_799
+"""The end of year 9999: no time that is shown lies after it."""
 
 
 class Remembered(msgspec.Struct, frozen=True):
@@ -56,6 +60,8 @@ def read_memory(
     if time is None:
         return None
     note, at = content[time.end() :], int(time.group(1))
+    if at > _SECONDS_MAX:
+        return None
     try:
         checkpoint = open_checkpoint(note, origin, verifiers).checkpoint
         cosigned = [] if entry.key is None else open_cosignatures(note, [WitnessVerifier.parse(entry.key)])
@@ -64,6 +70,20 @@ def read_memory(
     if entry.key is not None and [found.at for found in cosigned] != [at]:
         return None
     return Remembered(checkpoint, at, note)
+
+
+def stated_size(locations: Locations, name: str) -> int:
+    """The size that a file states, unverified; 0 where none does. For looking whether a closer look is needed.
+
+    Raises:
+        UnsafeFileError: the file is not private.
+    """
+    path = memory_path(locations, name)
+    try:
+        found = _SIZE.match(read_private(path, size_max=NOTE_BYTES_MAX))
+    except StateIncompleteError:
+        return 0
+    return 0 if found is None else int(found.group(1))
 
 
 def write_memory(locations: Locations, name: str, remembered: Remembered) -> None:

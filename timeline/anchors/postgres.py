@@ -20,15 +20,13 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from sidecars.checkpoint import open_checkpoint
-from sidecars.errors import BadProofError, SidecarError
-from sidecars.merkle import verify_consistency
+from sidecars.errors import SidecarError
 from timeline.anchors.dsn import Dsn, parse_dsn
 from timeline.anchors.errors import PostgresUnavailableError
+from timeline.anchors.held import decide_held
 from timeline.anchors.port import Answer, Question, Standing
 from timeline.clock import Clock
-from timeline.errors import (
-    StateError,
-)
+from timeline.errors import StateError
 
 if TYPE_CHECKING:
     import psycopg
@@ -43,10 +41,26 @@ _READ: Final = """
 SELECT pg_is_in_recovery() AS is_standby,
        current_setting('fsync') = 'on' AS has_fsync,
        current_setting('synchronous_commit') <> 'off' AS has_synchronous_commit,
-       has_table_privilege('timeline_anchor.anchor', 'INSERT, UPDATE, DELETE, TRUNCATE, TRIGGER') AS role_may_write,
+       EXISTS (
+           SELECT FROM pg_roles AS role
+           WHERE pg_has_role(session_user, role.oid, 'MEMBER') AND (
+               role.rolsuper
+               OR has_table_privilege(
+                   role.oid, 'timeline_anchor.anchor', 'INSERT, UPDATE, DELETE, TRUNCATE, TRIGGER')
+               OR has_any_column_privilege(role.oid, 'timeline_anchor.anchor', 'INSERT, UPDATE')
+               OR role.oid IN (
+                   SELECT datdba FROM pg_database WHERE datname = current_database()
+                   UNION ALL SELECT nspowner FROM pg_namespace WHERE nspname = 'timeline_anchor'
+                   UNION ALL SELECT relowner FROM pg_class WHERE oid = 'timeline_anchor.anchor'::regclass
+                   UNION ALL SELECT proowner FROM pg_proc WHERE pronamespace = 'timeline_anchor'::regnamespace))
+       ) AS role_may_write,
        held.size, held.root, held.checkpoint
 FROM (SELECT) AS one LEFT JOIN timeline_anchor.anchor AS held ON held.origin = %s
 """
+"""``role_may_write`` looks at every role that the account can become, whether or not it has that role's rights now
+(NOINHERIT), and at the owners, who can give themselves back what was revoked. Where the tables' rights are asked, a
+role with ``pg_write_all_data`` has them."""
+
 _ADVANCE: Final = "SELECT timeline_anchor.anchor_advance(%s, %s, %s, %s, %s)"
 
 _REFUSALS: Final = {
@@ -102,15 +116,6 @@ class PostgresAnchor(msgspec.Struct, frozen=True):
         """Nothing is held: each question has a connection of its own."""
 
 
-def check_dsn(address: str) -> None:
-    """Refuse what is no address of a PostgreSQL anchor.
-
-    Raises:
-        AnchorAddressError: see ``parse_dsn``.
-    """
-    parse_dsn(address)
-
-
 def postgres_anchor(address: str, clock: Clock) -> PostgresAnchor:
     """The database at ``address``; nothing is asked yet.
 
@@ -146,21 +151,15 @@ def decide_found(found: Found, question: Question, known: int) -> Answer | Move 
     if row is None:
         return Answer(Standing.REGRESSED, size=0, reason="row-missing") if known else Move(None)
     try:
-        held = open_checkpoint(row.checkpoint, ours.origin, question.verifiers).checkpoint
+        held = open_checkpoint(row.checkpoint, ours.origin, question.verifiers)
     except SidecarError as error:
         return Answer(Standing.MISBEHAVED, reason=error.reason)
-    if (held.size, held.root.raw) != (row.size, row.root):
+    if (held.checkpoint.size, held.checkpoint.root.raw) != (row.size, row.root):
         return Answer(Standing.MISBEHAVED, reason="row-contradicts-checkpoint")
-    if held.size > ours.size:
-        return Answer(Standing.AHEAD, size=held.size, reason="larger-tree", evidence=row.checkpoint)
-    if held.size < known:
-        return Answer(Standing.REGRESSED, size=held.size, reason="smaller-tree")
-    proof = question.prove(held.size) if 0 < held.size < ours.size else ()
-    try:
-        verify_consistency(held.size, ours.size, held.root.raw, ours.root.raw, proof)
-    except BadProofError:
-        return Answer(Standing.FORKED, size=held.size, reason="other-root", evidence=row.checkpoint)
-    return None if held.size == ours.size else Move(held.size)
+    objection = decide_held(held, question, known)
+    if objection is not None:
+        return objection
+    return None if row.size == ours.size else Move(row.size)
 
 
 class _Exchange:

@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sidecars.checkpoint import Checkpoint
+from sidecars.errors import MalformedError
 from sidecars.leaf import leaf_hash
 from sidecars.merkle import Frontier, consistency_proof, extension_proof, root_of
+from timeline.errors import LogRefusedError
 from timeline.store import open_store
 
 
@@ -36,7 +38,7 @@ class Subject:
         """The consistency proof from an older size.
 
         Raises:
-            StateError: the leaves cannot be read.
+            StateError: the leaves cannot be read, or are no longer as many as the checkpoint states.
         """
         if self._before is not None and old_size == self._before.size:
             return extension_proof(self._before, self._added)
@@ -46,7 +48,7 @@ class Subject:
         """Whether our tree has this root at that size; a larger tree is not contradicted here.
 
         Raises:
-            StateError: the leaves cannot be read.
+            StateError: see ``prove``.
         """
         if older.size >= self.checkpoint.size:
             return older.size > self.checkpoint.size or older == self.checkpoint
@@ -57,6 +59,14 @@ class Subject:
     def _leaves(self, size: int) -> list[bytes]:
         store = open_store(self._database)
         try:
-            return [leaf_hash(salt, envelope) for index, salt, envelope in store.leaves() if index < size]
+            found = [leaf_hash(salt, envelope) for index, salt, envelope in store.leaves() if index < size]
+        except MalformedError as error:
+            message = f"{self._database}: {error}"
+            raise LogRefusedError(message) from error
         finally:
             store.close()
+        # The checkpoint was verified over an earlier reading; another file may have been put in the database's place.
+        if len(found) != size:
+            message = f"{self._database}: holds {len(found)} of the first {size} leaves"
+            raise LogRefusedError(message)
+        return found

@@ -28,9 +28,7 @@ from timeline.anchors.errors import (
 )
 from timeline.anchors.port import Answer, Standing
 from timeline.clock import format_utc
-from timeline.errors import (
-    StateError,
-)
+from timeline.errors import StateError
 from timeline.limits import ANCHOR_SKEW_SECONDS
 
 
@@ -84,8 +82,8 @@ class Confirmation(msgspec.Struct, frozen=True):
         return self.verdict is not Verdict.CONFIRMED
 
     def has_room(self, count: int) -> bool:
-        """Whether so many more leaves keep the state usable, even if no anchor answers; a confirmed one may go on."""
-        return self.verdict is Verdict.CONFIRMED or self.behind + count <= self.behind_max
+        """Whether so many more leaves keep the state usable, even if no anchor answers."""
+        return self.behind + count <= self.behind_max
 
     def followed_by(self, count: int) -> "Confirmation":
         """The same after a commit that nobody was asked about, or nobody answered."""
@@ -93,9 +91,12 @@ class Confirmation(msgspec.Struct, frozen=True):
 
 
 def decide(
-    policy: AnchorPolicy, reports: Sequence[AnchorReport], *, size: int, now_ms: int
+    policy: AnchorPolicy, reports: Sequence[AnchorReport], *, size: int, now_ms: int, counts_from: int = 0
 ) -> Confirmation | StateError:
-    """Whether a state of ``size`` leaves may be used; the error says why not."""
+    """Whether a state of ``size`` leaves may be used; the error says why not.
+
+    Confirmations of fewer than ``counts_from`` leaves are not counted: they were put back together with the state.
+    """
     for report in reports:
         alarm = _alarm(report, size)
         if alarm is not None:
@@ -104,7 +105,10 @@ def decide(
     trusted = [
         report
         for report in reports
-        if report.memory is not None and not report.is_distrusted and _is_fresh(policy, report.memory, now)
+        if report.memory is not None
+        and report.memory.size >= counts_from
+        and not report.is_distrusted
+        and _is_fresh(policy, report.memory, now)
     ]
     fresh = [report.memory.size for report in trusted if report.memory is not None]
     if sum(confirmed == size for confirmed in fresh) >= policy.quorum:

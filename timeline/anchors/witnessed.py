@@ -68,6 +68,8 @@ def _answer(outcome: Outcome, question: Question) -> Answer:
             return Answer(Standing.REGRESSED, size=size, reason="smaller-tree")
         case Misbehaved(reason=reason):
             return Answer(Standing.MISBEHAVED, reason=reason)
+        case Refused(reason="unknown-log") if question.known:  # which it has signed for before
+            return Answer(Standing.REGRESSED, size=0, reason="unknown-log")
         case Refused(reason=reason):
             return Answer(Standing.REFUSED, reason=reason)
         case Unavailable(reason=reason):

@@ -17,6 +17,7 @@ from timeline.cli.exit import EPILOG
 from timeline.cli.render import show
 from timeline.clock import format_utc
 from timeline.errors import ProofFileError, UsageError
+from timeline.portable import read_portable, write_portable
 from timeline.prove import Form, Proof, prove_event
 from timeline.timestamp import verify_timestamp
 
@@ -50,7 +51,7 @@ def prove_command(event: str, out: str | None, form: Form, root: str, *, as_json
     """
     proof = prove_event(service.session_from(os.environ), root, event, form=form)
     if out is not None:
-        _write_new(Path(out), proof.content)
+        write_portable(Path(out), proof.content, ProofFileError)
     answer = _proof_json(proof, out)
     if out is None and not as_json:
         click.echo(proof.content, nl=False)
@@ -120,32 +121,7 @@ def verify_proof_command(
 
 
 def _read(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return file.read(FILE_BYTES_MAX + 1)
-    except (OSError, ValueError) as error:  # a NUL in a path is a ValueError
-        message = f"{path}: cannot be read ({_reason(error)})"
-        raise ProofFileError(message) from error
-
-
-def _write_new(path: Path, content: bytes) -> None:
-    """Write a proof to a file that does not exist yet; where that fails, none is left."""
-    try:
-        file = path.open("xb")
-    except (OSError, ValueError) as error:
-        message = f"{path}: cannot be made ({_reason(error)})"
-        raise ProofFileError(message) from error
-    try:
-        with file:
-            file.write(content)
-    except OSError as error:
-        path.unlink(missing_ok=True)
-        message = f"{path}: cannot be written ({_reason(error)})"
-        raise ProofFileError(message) from error
-
-
-def _reason(error: OSError | ValueError) -> str:
-    return (error.strerror if isinstance(error, OSError) else None) or "not a path"
+    return read_portable(path, FILE_BYTES_MAX, ProofFileError)
 
 
 def _proof_json(proof: Proof, out: str | None) -> Json:
