@@ -5,6 +5,7 @@ anchor is required only after it has confirmed the log: whoever sets it up sees 
 older state cannot be anchored anew.
 """
 
+import os
 from pathlib import Path
 
 import msgspec
@@ -20,10 +21,11 @@ from timeline.anchors.errors import (
     ExternalAheadError,
     ExternalForkedError,
 )
+from timeline.anchors.locality import place_of
 from timeline.anchors.memory import Remembered, forget_memory, write_memory
 from timeline.anchors.port import Answer, Standing
 from timeline.anchors.proving import Subject
-from timeline.assurance import AnchorStatus, find_standing, policy_of
+from timeline.assurance import AnchorStatus, find_standing, key_of, policy_of
 from timeline.errors import StateBusyError
 from timeline.files import check_directory
 from timeline.limits import LOG_READS_MAX
@@ -145,13 +147,36 @@ def _entry(
     if kind == "file":
         _check_elsewhere(locations, Path(address))
     try:
-        return msgspec.convert({"name": name, "type": kind, "address": address, "key": key}, AnchorEntry)
+        entry = msgspec.convert({"name": name, "type": kind, "address": address, "key": key}, AnchorEntry)
     except msgspec.ValidationError as error:
         if "$.name" in str(error):
             message = "not a name of an external anchor"
             raise AnchorNameError(message) from None
         message = f"not the address of a {kind} anchor"
         raise AnchorAddressError(message) from None
+    _check_apart(policy, entry)
+    return entry
+
+
+def _check_apart(policy: AnchorPolicy, entry: AnchorEntry) -> None:
+    """One that is required already would count twice in a quorum."""
+    for other in policy.anchors:
+        if place_of(other) == place_of(entry):
+            message = f"{entry.address}: is the anchor {other.name}"
+            raise AnchorAddressError(message, hint="name another place; each anchor counts once")
+        if other.key is not None and entry.key is not None and _key_of_new(entry) == key_of(other):
+            message = f"{entry.name}: has the key of {other.name}"
+            raise AnchorAddressError(
+                message, hint="name a witness with a key of its own; under one key two places are one witness"
+            )
+
+
+def _key_of_new(entry: AnchorEntry) -> bytes:
+    try:
+        return key_of(entry)
+    except SidecarError as error:
+        message = f"{entry.name}: {error}"
+        raise AnchorAddressError(message, hint=error.hint) from error
 
 
 def _check_elsewhere(locations: Locations, path: Path) -> None:
@@ -160,8 +185,10 @@ def _check_elsewhere(locations: Locations, path: Path) -> None:
         message = "a file anchor's path must be absolute"
         raise AnchorAddressError(message)
     check_directory(path.parent)
+    # As the system follows it: the text may lead here by `..` or by a link further up.
+    found = Path(os.path.realpath(path.parent))
     for folder in (locations.state, locations.trust, locations.config):
-        if path.is_relative_to(folder):
+        if found.is_relative_to(os.path.realpath(folder)):
             message = f"{path}: must lie outside of {folder}"
             raise AnchorAddressError(message)
 

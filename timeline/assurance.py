@@ -22,7 +22,7 @@ import msgspec
 
 from sidecars.leaf import AnchorEntry, AnchorPolicy
 from timeline.anchors.asking import ask_anchors, recall_anchors
-from timeline.anchors.locality import is_elsewhere, read_address
+from timeline.anchors.locality import is_elsewhere, plain_host
 from timeline.anchors.proving import Subject
 from timeline.anchors.rules import AnchorReport, Confirmation, Verdict, decide
 from timeline.clock import format_utc
@@ -123,7 +123,7 @@ def decide_level(
         entry for entry, holder in confirmed if entry.type == "witness" and holder is Holder.OTHER_MACHINE
     ]
     # No policy names a key twice (`sidecars.leaf`); where one does, it is one witness, as those of one host are.
-    apart = min(len({_host_of(entry) for entry in witnesses}), len({_key_of(entry) for entry in witnesses}))
+    apart = min(len({_host_of(entry) for entry in witnesses}), len({key_of(entry) for entry in witnesses}))
     if quorum > 1 and apart >= quorum:
         return "L5"
     if witnesses:
@@ -174,11 +174,15 @@ def _host_of(entry: AnchorEntry) -> str:
     endpoint = parse_endpoint(entry.address)
     if not isinstance(endpoint, NetworkEndpoint):
         return str(endpoint)
-    return str(read_address(endpoint.host) or endpoint.host.lower().rstrip("."))
+    return plain_host(endpoint.host)
 
 
-def _key_of(entry: AnchorEntry) -> bytes:
-    """The bytes alone: under two names a key is still one."""
+def key_of(entry: AnchorEntry) -> bytes:
+    """A witness's key without its name: under two names it is still one.
+
+    Raises:
+        SidecarError: not a witness's vkey; no leaf holds such an entry.
+    """
     from sidecars.cosignature import WitnessVerifier
 
     return WitnessVerifier.parse(entry.key or "").public_key

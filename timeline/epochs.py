@@ -83,6 +83,8 @@ def change_log_key(session: Session, reason: Reason) -> KeyChange:
 def list_log_keys(session: Session) -> Keys:
     """Every epoch of the log, oldest first. Changes nothing; a lost log key does not keep it from answering.
 
+    No external anchor is asked: a witness confirms nothing before it was told the key that this names.
+
     Raises:
         StateError, SidecarError: the state is not to be believed.
     """

@@ -109,7 +109,9 @@ def restore(
                 locations.config if has_pin else staged.config,
                 staged.runtime,
             )
-            basis, leaf = _accept(session.ports, seen, manifest, given, has_trust=has_trust, progress=progress)
+            basis, leaf = _accept(
+                session.ports, seen, manifest, given, has_trust=has_trust, progress=progress
+            )
             place(staged, locations, with_trust=not has_trust, with_pin=not has_pin)
     return Restored(manifest, basis, leaf)
 
@@ -154,9 +156,9 @@ def decide_basis(
 ) -> Basis | BackupOlderError | BackupUnverifiedError:
     """The strongest ground on which a log of ``status.size`` leaves counts as the newest, or why there is none. Pure.
 
-    ``local``: what the local anchor says; ``carried``: a carried anchor is of exactly its size. Beside an anchor that is
-    behind neither a carried anchor nor the owner's word counts: their leaf would have to move it before the state is in
-    place, and interrupted then it would vouch for this backup or for nothing that there is.
+    ``local``: what the local anchor says; ``carried``: a carried anchor is of exactly its size. Beside an anchor that
+    is behind, neither that nor the owner's word counts. Their leaf would move it before the state is in place: a
+    restore that is interrupted then would leave an anchor that vouches for this backup, or for a tree that is gone.
     """
     if isinstance(status.refused, ExternalAheadError | ExternalForkedError):
         return BackupOlderError(status.refused.message)

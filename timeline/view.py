@@ -118,8 +118,8 @@ class RecoveryMade(msgspec.Struct, frozen=True):
 class LogView(msgspec.Struct, frozen=True):
     """Everything that the log says at one size. ``anchors`` is the newest policy of external anchors, if any.
 
-    ``fork`` says from which log this one goes on, if it is a fork; ``restorations`` and ``recoveries`` are all that were
-    ever made, oldest first.
+    ``fork`` says from which log this one goes on, if it is a fork; ``restorations`` and ``recoveries`` are all that it
+    states, oldest first.
     """
 
     policy: Policy | None = None

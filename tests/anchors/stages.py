@@ -1,5 +1,6 @@
 """The stages of the contract: a file, a witness in this process, and a row of a real PostgreSQL."""
 
+import fcntl
 import shutil
 import socket
 from collections.abc import Iterator
@@ -13,7 +14,6 @@ from timeline.anchors.dsn import parse_dsn
 from timeline.anchors.filed import FileAnchor
 from timeline.anchors.postgres import PostgresAnchor, postgres_anchor
 from timeline.anchors.witnessed import WitnessAnchor
-from timeline.files import hold_directory
 from timeline.witness.client import Asked
 from timeline.witness.endpoint import UnixEndpoint
 from timeline.witness.identity import Folder
@@ -62,8 +62,10 @@ class FileStage:
 
     @contextmanager
     def silent(self) -> Iterator[FileAnchor]:
-        """Let another process hold the folder."""
-        with hold_directory(self.path.parent):
+        """Let another process hold the file's lock."""
+        with self.anchor.lock_path.open("wb") as lock:
+            self.anchor.lock_path.chmod(0o600)
+            fcntl.flock(lock, fcntl.LOCK_EX)
             yield self.anchor
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from sidecars.checkpoint import Checkpoint, sign_checkpoint
 from sidecars.digest import Digest
-from tests.anchors.cluster import ADMIN, CLIENT, Cluster, find_binaries, running
+from tests.anchors.cluster import ADMIN, CLIENT, DATABASE, Cluster, find_binaries, running
 from tests.anchors.contract import at_once, grown, question
 from tests.anchors.database import TABLE, ask, held_size, said
 from tests.anchors.stages import PostgresStage
@@ -219,6 +219,83 @@ def test_an_account_that_could_put_the_row_back_is_refused(cluster: Cluster) -> 
         ):
             assert said(ask(cluster, grown(3))) == ("refused", "role-may-write"), right
     assert held_size(cluster) is None
+
+
+BOSS = "anchor_boss"
+OWNED = {
+    "table": f"TABLE {TABLE}",
+    "function": "FUNCTION timeline_anchor.anchor_advance(text, bigint, bigint, bytea, bytea)",
+    "trigger's function": "FUNCTION timeline_anchor.anchor_guard()",
+    "schema": "SCHEMA timeline_anchor",
+    "database": f"DATABASE {DATABASE}",
+}
+
+
+@pytest.fixture
+def boss(cluster: Cluster) -> Iterator[Cluster]:
+    """Give a server with a second role, which is gone afterwards together with all that it owns."""
+    cluster.execute(f"CREATE ROLE {BOSS} LOGIN")
+    yield cluster
+    cluster.execute(
+        f"ALTER ROLE {CLIENT} INHERIT",
+        f"ALTER DATABASE {DATABASE} OWNER TO {ADMIN}",
+        f"DROP OWNED BY {BOSS} CASCADE",
+        f"DROP ROLE {BOSS}",
+    )
+
+
+@pytest.mark.parametrize("what", OWNED)
+def test_an_account_that_can_become_the_owner_is_refused(boss: Cluster, what: str) -> None:
+    """It has no right of its own and inherits none (NOINHERIT); one SET ROLE later it could replace everything."""
+    # The function runs with its owner's rights.
+    boss.execute(f"GRANT USAGE ON SCHEMA timeline_anchor TO {BOSS}", f"GRANT ALL ON {TABLE} TO {BOSS}")
+    boss.execute(f"ALTER {OWNED[what]} OWNER TO {BOSS}")
+    assert ask(boss, grown(3)).standing is Standing.CONFIRMED
+    boss.execute(f"REVOKE ALL ON {TABLE} FROM {BOSS}")
+    boss.execute(f"ALTER ROLE {CLIENT} NOINHERIT", f"GRANT {BOSS} TO {CLIENT}")
+    assert said(ask(boss, grown(5), 3)) == ("refused", "role-may-write")
+    assert held_size(boss) == 3
+
+
+def test_an_owner_who_took_his_own_rights_away_is_refused(cluster: Cluster) -> None:
+    """He can give them back."""
+    ask(cluster, grown(3))
+    cluster.execute(
+        f"ALTER TABLE {TABLE} OWNER TO {CLIENT}",
+        f"REVOKE ALL ON {TABLE} FROM {CLIENT}",
+        f"GRANT SELECT ON {TABLE} TO {CLIENT}",
+    )
+    assert said(ask(cluster, grown(5), 3)) == ("refused", "role-may-write")
+
+
+@pytest.mark.parametrize(
+    "right",
+    [
+        f"GRANT UPDATE ON {TABLE} TO {BOSS}",
+        f"GRANT pg_write_all_data TO {BOSS}",
+        f"ALTER ROLE {BOSS} SUPERUSER",
+    ],
+)
+def test_a_right_of_a_role_that_it_can_become_counts(boss: Cluster, right: str) -> None:
+    """Whether or not the account has it at this moment."""
+    boss.execute(f"ALTER ROLE {CLIENT} NOINHERIT", f"GRANT {BOSS} TO {CLIENT}")
+    assert ask(boss, grown(3)).standing is Standing.CONFIRMED
+    boss.execute(right)
+    assert said(ask(boss, grown(5), 3)) == ("refused", "role-may-write")
+
+
+def test_the_role_that_a_login_wears_hides_no_right(boss: Cluster) -> None:
+    """The account that logged in counts: it takes its own rights back with RESET ROLE."""
+    ask(boss, grown(3))
+    boss.execute(f"GRANT UPDATE ON {TABLE} TO {BOSS}", f"GRANT {CLIENT} TO {BOSS}")
+    boss.execute(f"ALTER ROLE {BOSS} SET role = {CLIENT}")
+    assert said(ask(boss, grown(5), 3, role=BOSS)) == ("refused", "role-may-write")
+
+
+def test_a_right_to_one_column_is_one_too_many(cluster: Cluster) -> None:
+    """The checkpoint alone is all there is to put back."""
+    cluster.execute(f"GRANT UPDATE (checkpoint) ON {TABLE} TO {CLIENT}")
+    assert said(ask(cluster, grown(3))) == ("refused", "role-may-write")
 
 
 def test_a_database_that_was_not_set_up_is_refused(cluster: Cluster) -> None:

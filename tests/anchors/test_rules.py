@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sidecars.cosignature import WitnessSigner
 from sidecars.leaf import AnchorEntry, AnchorPolicy
+from timeline.anchors import locality
 from timeline.anchors.errors import StaleError
 from timeline.anchors.port import Answer, Standing
 from timeline.anchors.rules import AnchorReport, Confirmation, Memory, Verdict, decide
@@ -19,12 +21,11 @@ SIZE = 100
 FRESH = 3600
 MAX = 10
 
-_KEY = "w.example/w+0a1b2c3d+" + "B" * 44
-
 
 def entry(name: str, kind: str = "file", address: str = "/elsewhere/anchor") -> AnchorEntry:
     """Give an anchor."""
-    return AnchorEntry(name, kind, address, _KEY if kind == "witness" else None)  # type: ignore[arg-type]  # as in leaves
+    key = str(WitnessSigner("w.example/w", name.encode().ljust(32)).verifier) if kind == "witness" else None
+    return AnchorEntry(name, kind, address, key)  # type: ignore[arg-type]  # as in leaves
 
 
 def policy(count: int, quorum: int) -> AnchorPolicy:
@@ -154,6 +155,13 @@ def test_nothing_is_usable_that_no_quorum_has_confirmed(said: list[Said], data: 
         ([("witness", f"https://{n}", Holder.OTHER_MACHINE) for n in "ab"], 1, False, "L4"),
         ([("witness", f"https://{n}", Holder.OTHER_MACHINE) for n in "ab"], 2, False, "L5"),
         ([("witness", f"https://a/{n}", Holder.OTHER_MACHINE) for n in "ab"], 2, False, "L4"),
+        ([("witness", f"https://{n}", Holder.OTHER_MACHINE) for n in ("a", "A.")], 2, False, "L4"),
+        (
+            [("witness", f"https://{n}", Holder.OTHER_MACHINE) for n in ("192.0.2.1", "[::ffff:192.0.2.1]")],
+            2,
+            False,
+            "L4",
+        ),
     ],
 )
 def test_a_level_is_claimed_only_for_who_holds_it(
@@ -166,9 +174,21 @@ def test_a_level_is_claimed_only_for_who_holds_it(
         assert decide_level(found, quorum=quorum, trust_is_apart=False, carried=carried) == "L0"
 
 
-def test_a_refused_state_claims_nothing_from_those_who_confirmed_it() -> None:
+def test_one_key_at_two_hosts_is_one_witness() -> None:
+    """Whoever holds the key signs at both, under whatever name."""
+    one, other = (entry("w", "witness", f"https://{host}") for host in "ab")
+    other_name = WitnessSigner("other.example/w", b"w".ljust(32)).verifier
+    for twin in (other, msgspec.structs.replace(other, key=str(other_name))):
+        found = [(one, Holder.OTHER_MACHINE), (twin, Holder.OTHER_MACHINE)]
+        assert decide_level(found, quorum=2, trust_is_apart=True, carried=False) == "L4"
+
+
+def test_a_refused_state_claims_nothing_from_those_who_confirmed_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """One witness of another machine says yes and the quorum is missing: the level stays that of this machine."""
-    rules = msgspec.structs.replace(policy(0, 0), anchors=(entry("w", "witness", "https://a"),), quorum=1)
+    monkeypatch.setattr(locality, "is_own", lambda _: False)
+    rules = msgspec.structs.replace(
+        policy(0, 0), anchors=(entry("w", "witness", "https://192.0.2.1"),), quorum=1
+    )
     report = AnchorReport(rules.anchors[0], *CONFIRMED)
     found = AnchorStatus(rules, 2, SIZE, (report,), None, None)
     assert find_level(found, trust_is_apart=True, carried=False) == "L4"

@@ -1,5 +1,7 @@
 """The rows of the detection matrix that need somebody outside: files put back under a real witness (integrity §3.3)."""
 
+from collections.abc import Callable
+
 import pytest
 
 from sidecars.cosignature import open_cosignatures
@@ -18,6 +20,7 @@ from tests.simulators.anchored import (
     standing_of,
 )
 from tests.simulators.worlds import (
+    World,
     checkpoint_of,
     event_ids,
     prompt_event,
@@ -25,7 +28,7 @@ from tests.simulators.worlds import (
     search_once,
     verdict_of,
 )
-from timeline import anchoring, service
+from timeline import anchoring, formats, service
 from timeline.anchoring import Bounds
 from timeline.anchors.memory import memory_path
 from timeline.anchors.port import Answer as Said
@@ -147,6 +150,27 @@ def test_a_remembered_signature_shows_a_fork_without_a_network(anchored: Anchore
     anchored.index(operations=1)
     anchored.put_back("second", "trust/anchors/witness-1")
     assert search_once(anchored.world) == refused("external-anchor-forked")
+
+
+@pytest.mark.requirement("X5")
+@pytest.mark.parametrize(
+    "listing",
+    [
+        lambda world: service.list_sources(world.session, world.root),
+        lambda world: formats.list_types(world.session),
+        lambda world: formats.show_type(world.session, "codex", "a-type"),
+    ],
+    ids=["sources", "types", "type"],
+)
+@pytest.mark.parametrize("kept", [("state/head", "trust/anchor"), ("trust/anchor",)], ids=["head", "anchor"])
+def test_a_listing_of_an_older_state_with_a_repair_due_is_refused(
+    anchored: Anchored, listing: Callable[[World], object], kept: tuple[str, ...]
+) -> None:
+    """A state on which a repair is due is not asked about: nothing may be answered from it before."""
+    anchored.put_back("first", *ALL)
+    anchored.put_back("enrolled", *kept)
+    with anchored.served():
+        assert refusal_of(lambda: listing(anchored.world)) == "external-anchor-ahead"
 
 
 def test_an_older_answer_does_not_replace_what_is_remembered(anchored: Anchored) -> None:

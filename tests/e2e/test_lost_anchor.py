@@ -25,7 +25,7 @@ from tests.simulators.worlds import (
     search_once,
     write_transcript,
 )
-from timeline import anchoring, recovery, service
+from timeline import anchoring, answers, recovery, service
 from timeline.anchors.memory import memory_path
 from timeline.anchors.port import Answer as Said
 from timeline.anchors.port import Standing
@@ -73,6 +73,17 @@ def test_what_is_remembered_recovers_nothing(anchored: Anchored) -> None:
     assert not anchored.world.locations.anchor.exists()
 
 
+@pytest.mark.requirement("X5", "T68")
+def test_after_a_declared_recovery_only_a_new_confirmation_counts(anchored: Anchored) -> None:
+    """What was remembered was put back with the rest: nothing is answered from it until the witness is asked."""
+    anchored.put_back("first", *ALL)
+    lose(anchored, "anchor")
+    assert recovery.recover_anchor(anchored.world.session, unverified=True).basis == "unverified"
+    assert search_once(anchored.world) == refused("stale-unverified")
+    with anchored.served():
+        assert search_once(anchored.world) == refused("external-anchor-forked")
+
+
 @pytest.mark.requirement("T67", "D8")
 def test_a_carried_anchor_of_this_very_state_recovers_it(anchored: Anchored, tmp_path) -> None:
     """Of exactly this size; one of an earlier size says nothing of what came after it."""
@@ -103,6 +114,34 @@ def test_without_a_witness_only_the_owner_can_declare_it(anchored: Anchored, los
     assert recovery.recover_anchor(session, unverified=True).basis == "unverified"
     assert bodies_of(anchored.world) == [AnchorRecovery(lost=lost, basis="unverified")]
     assert refusal_of(lambda: recovery.recover_anchor(session)) == "anchor-recovery-unneeded"
+
+
+@pytest.mark.requirement("X5", "T67")
+def test_every_recovery_stays_to_be_seen(anchored: Anchored) -> None:
+    """Each verification names the leaf and its ground, and what only a confirmation would have shown."""
+    world = anchored.world
+    size = standing_of(world).size
+    lose(anchored, "anchor")
+    with anchored.served():
+        recovery.recover_anchor(world.session)
+    lose(anchored, "pin")
+    recovery.recover_anchor(world.session, unverified=True)
+    lose(anchored, "anchor")
+    lose(anchored, "pin")
+    recovery.recover_anchor(world.session, unverified=True)
+    with anchored.served():
+        said = answers.report_answer(service.verify_timeline(world.session, deep=False))
+    anchor, pin = "the local anchor was lost", "the pin of the external anchors was lost"
+    assert [check["detail"] for check in said["checks"] if check["name"] == "anchor recovery"] == [
+        f"leaf {size}: {anchor}, external",
+        f"leaf {size + 1}: {pin}, unverified",
+        f"leaf {size + 2}: {anchor}, unverified",
+        f"leaf {size + 3}: {pin}, unverified",
+    ]
+    assert [item for item in said["notChecked"] if item.startswith("anchor recovery: ")] == [
+        f"anchor recovery: whether leaves were committed and are missing before leaf {size + number}"
+        for number in (1, 2, 3)
+    ]
 
 
 def test_a_lost_anchor_under_an_unfinished_head_is_recovered_too(anchored: Anchored) -> None:

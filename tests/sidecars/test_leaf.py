@@ -60,6 +60,7 @@ EXTENSION = Extension(generation=1, size=2000, mtime_ns="1790000000000000003", c
 PROOF = PrefixProof(generation=1, proven=1000, **FOLLOWED)
 INVALIDATION = Invalidation(reason="transcript-rewritten", **FOLLOWED)
 WITNESS = str(WitnessSigner("witness.example/w", b"w" * 32).verifier)
+RENAMED = str(WitnessSigner("other.example/w", b"w" * 32).verifier)
 FILE = AnchorEntry(name="disk", type="file", address="/elsewhere/anchor", key=None)
 ANCHORS = AnchorPolicy(
     anchors=(FILE, AnchorEntry(name="w-1", type="witness", address="https://w.example/1", key=WITNESS)),
@@ -85,6 +86,11 @@ BODIES: tuple[Body, ...] = (
     INVALIDATION,
     REVOCATION,
 )
+
+
+def numbered(anchor: AnchorEntry, number: int) -> AnchorEntry:
+    """Give one like it under a name and at an address of its own."""
+    return msgspec.structs.replace(anchor, name=f"a{number:02d}", address=f"{anchor.address}/{number}")
 
 
 def make_leaf(body: Body, **changes: Any) -> Leaf:
@@ -275,14 +281,22 @@ def test_evicted_digests_have_one_order() -> None:
         {"anchors": (msgspec.structs.replace(FILE, name="Disk"),), "quorum": 1},
         {"anchors": (msgspec.structs.replace(FILE, name="../x"),), "quorum": 1},
         {"anchors": (msgspec.structs.replace(FILE, address="/a b"),), "quorum": 1},
-        {"anchors": tuple(msgspec.structs.replace(FILE, name=f"a{n:02d}") for n in range(17)), "quorum": 1},
+        {"anchors": tuple(numbered(FILE, n) for n in range(17)), "quorum": 1},
+        {"anchors": tuple(msgspec.structs.replace(FILE, name=name) for name in ("a", "b"))},
+        {"anchors": tuple(numbered(ANCHORS.anchors[1], n) for n in range(2))},
+        {
+            "anchors": (
+                numbered(ANCHORS.anchors[1], 0),
+                msgspec.structs.replace(numbered(ANCHORS.anchors[1], 1), key=RENAMED),
+            )
+        },
         {"freshness_seconds": 59},
         {"deadline_ms": 99},
         {"unwitnessed_max": 0},
     ],
 )
 def test_an_anchor_policy_against_a_rule_is_refused(change: dict[str, Any]) -> None:
-    """Sorted, each name once, a quorum that can be met, and a key for a witness and nothing else."""
+    """Sorted, each name, address and key once, a quorum that can be met, and a key for a witness and nothing else."""
     with pytest.raises(SidecarError):
         format_leaf(make_leaf(msgspec.structs.replace(ANCHORS, **change)))
 

@@ -131,6 +131,48 @@ def test_what_cannot_be_is_refused_with_its_reason(
     assert world.locations.head.read_bytes() == before
 
 
+@pytest.mark.requirement("X5")
+@pytest.mark.parametrize(
+    "spelling", ["{other}/../world/state/anchor", "{link}/state/anchor", "{link}/trust/x"]
+)
+def test_a_file_that_leads_back_into_our_own_folders_is_refused(
+    world: World, run: Run, tmp_path: Path, spelling: str
+) -> None:
+    """By ``..``, or by a link further up: it would be put back together with them."""
+    (tmp_path / "other").mkdir(mode=0o700)
+    (tmp_path / "link").symlink_to(world.folder)
+    address = spelling.format(other=tmp_path / "other", link=tmp_path / "link")
+    code, _, err = run("anchor", "add", "file", address)
+    assert (code, "[anchor-address-invalid]" in err, "must lie outside" in err) == (2, True, True), err
+    assert not Path(address).exists()
+
+
+@pytest.mark.requirement("X5")
+def test_one_anchor_is_not_required_twice(world: World, run: Run, socket: str, tmp_path: Path) -> None:
+    """One witness at its socket, at another spelling of it, or elsewhere under its key; one file by two paths."""
+    folder = make_witness(world, tmp_path / "witness")
+    opened = open_witness(folder)
+    opened.store.close()
+    key = str(opened.signer.verifier)
+    other_key = str(WitnessSigner("w.example/w", b"w" * 32).verifier)
+    place = tmp_path / "other" / "anchor"
+    place.parent.mkdir(mode=0o700)
+    with serving(folder, clock=HandClock(world.clock.at_ms), at=socket):
+        assert run("anchor", "add", "witness", f"unix:{socket}", "--key", key)[0] == 0
+        assert run("anchor", "add", "file", str(place))[0] == 0
+        before = world.locations.head.read_bytes()
+        for arguments in (
+            ("witness", f"unix:{socket}", "--key", key),
+            ("witness", socket, "--key", other_key),
+            ("witness", "https://192.0.2.1", "--key", key),
+            ("file", str(place)),
+            ("file", f"{place.parent}/../other/anchor"),
+        ):
+            code, _, err = run("anchor", "add", *arguments, "--quorum", "2")
+            assert (code, "[anchor-address-invalid]" in err, "hint: name a" in err) == (2, True, True), err
+    assert world.locations.head.read_bytes() == before
+
+
 def test_a_file_on_another_disk_will_do(world: World, run: Run, tmp_path: Path) -> None:
     """Required, advanced with each commit, and refusing what it knows to be older."""
     place = tmp_path / "other" / "anchor"

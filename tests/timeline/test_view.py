@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from sidecars.digest import Digest
 from sidecars.leaf import (
+    AnchorRecovery,
     Body,
     EnrolledSource,
     Enrollment,
@@ -19,6 +20,7 @@ from sidecars.leaf import (
     Revocation,
     SidecarEntry,
 )
+from sidecars.lineage import Restoration
 from timeline.errors import LogRefusedError
 from timeline.fold import fold_leaves
 from timeline.view import Standing
@@ -126,6 +128,42 @@ def test_a_revoked_consent_keeps_nothing() -> None:
     assert view.active == ()
     assert view.sources[0].standing is Standing.REVOKED
     assert view.sources[0].kept == ()
+
+
+CONFIRMED = AnchorRecovery(lost="anchor", basis="external")
+DECLARED = AnchorRecovery(lost="pin", basis="unverified")
+CARRIED = AnchorRecovery(lost="anchor", basis="carried")
+RESTORED = Restoration("unverified", 7)
+
+
+@pytest.mark.requirement("X5")
+@pytest.mark.parametrize(
+    ("bodies", "expected"),
+    [
+        ((), 0),
+        ((CONFIRMED,), 0),
+        ((DECLARED,), 2),
+        ((CARRIED, CONFIRMED), 2),
+        ((RESTORED,), 2),
+        ((Restoration("carried", 7), enrollment("a")), 2),
+        ((RESTORED, enrollment("a"), DECLARED), 4),
+        ((DECLARED, enrollment("a"), RESTORED, CONFIRMED), 4),
+        ((CARRIED, DECLARED), 3),
+    ],
+)
+def test_what_nobody_outside_confirmed_is_not_vouched_for(bodies: tuple[Body, ...], expected: int) -> None:
+    """Confirmations count from behind the newest leaf that accepted a state without one."""
+    assert fold_leaves(leaves(POLICY, *bodies)).vouched_from == expected
+
+
+@pytest.mark.requirement("X5")
+def test_every_accepted_state_is_kept_with_its_leaf() -> None:
+    """In the order of the log, and whichever process added them up."""
+    everything = leaves(POLICY, RESTORED, DECLARED, enrollment("a"), CONFIRMED, RESTORED)
+    for cut in range(len(everything) + 1):
+        view = fold_leaves(everything[cut:], fold_leaves(everything[:cut]))
+        assert [(made.leaf, made.restoration) for made in view.restorations] == [(1, RESTORED), (5, RESTORED)]
+        assert [(made.leaf, made.recovery) for made in view.recoveries] == [(2, DECLARED), (4, CONFIRMED)]
 
 
 CONTRADICTIONS: dict[str, tuple[Body, ...]] = {

@@ -1,15 +1,21 @@
-"""Whether an address is another machine's, as far as it can be told from here; what cannot be told is this machine's.
+"""Where an anchor is: whether two addresses are one place, and whether a host is another machine.
 
-Whoever names this machine in another way (``127.1``, ``localhost.``, its own name) has not put an anchor elsewhere.
+What cannot be told from here is this machine's. Whoever names this machine in another way (``127.1``, ``localhost.``,
+its own name) has not put an anchor elsewhere.
 """
 
 import errno
 import ipaddress
+import os
 import socket
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from threading import Event, Thread
 from typing import Final
+
+from sidecars.leaf import AnchorEntry
+from timeline.errors import TimelineError
+from timeline.witness.endpoint import UnixEndpoint, parse_endpoint
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
@@ -20,6 +26,37 @@ _NOT_OURS: Final = frozenset({errno.EADDRNOTAVAIL, errno.EAFNOSUPPORT})
 """bind(2): no interface of this machine has the address, or it has none of that family at all."""
 
 
+def place_of(entry: AnchorEntry) -> tuple[str, ...]:
+    """What two spellings of one address have in common; the address itself, where it is none of its kind."""
+    try:
+        return (entry.type, *_place_of(entry))
+    except TimelineError:
+        return (entry.type, entry.address)
+
+
+def _place_of(entry: AnchorEntry) -> tuple[str, ...]:
+    match entry.type:
+        case "witness":
+            endpoint = parse_endpoint(entry.address)
+            if isinstance(endpoint, UnixEndpoint):
+                return (os.path.realpath(endpoint.path),)
+            return (plain_host(endpoint.host), str(endpoint.port), endpoint.prefix)
+        case "postgres":
+            from timeline.anchors.dsn import parse_dsn
+
+            dsn = parse_dsn(entry.address)
+            # One row is one anchor, whoever asks for it and over which options.
+            host = plain_host(dsn.host) if dsn.socket_path is None else os.path.realpath(dsn.host)
+            return (host, str(dsn.port), dsn.database)
+        case _:
+            return (os.path.realpath(entry.address),)
+
+
+def plain_host(host: str) -> str:
+    """The one spelling of a host's name or number."""
+    return str(read_address(host) or host.lower().rstrip("."))
+
+
 def is_elsewhere(host: str) -> bool:
     """Whether a host, by name or number, is another machine."""
     return decide_elsewhere(find_addresses(host), is_own)
@@ -28,7 +65,8 @@ def is_elsewhere(host: str) -> bool:
 def decide_elsewhere(addresses: Sequence[Address], is_own: Callable[[Address], bool]) -> bool:
     """The same from its addresses: it has some, and none of them can lead back here."""
     return bool(addresses) and not any(
-        found.is_loopback or found.is_unspecified or found.is_link_local or is_own(found) for found in addresses
+        found.is_loopback or found.is_unspecified or found.is_link_local or is_own(found)
+        for found in addresses
     )
 
 
@@ -66,7 +104,7 @@ def read_address(text: str) -> Address | None:
 
 def is_own(address: Address) -> bool:
     """Whether this machine has the address: it can be bound here. Any other failure tells nothing, and counts."""
-    family = socket.AF_INET if address.version == 4 else socket.AF_INET6  # noqa: PLR2004  (the protocol's version)
+    family = socket.AF_INET if address.version == 4 else socket.AF_INET6
     try:
         with socket.socket(family, socket.SOCK_STREAM) as probe:
             probe.bind((str(address), 0))

@@ -44,8 +44,7 @@ SELECT pg_is_in_recovery() AS is_standby,
        EXISTS (
            SELECT FROM pg_roles AS role
            WHERE pg_has_role(session_user, role.oid, 'MEMBER') AND (
-               role.rolsuper
-               OR has_table_privilege(
+               has_table_privilege(
                    role.oid, 'timeline_anchor.anchor', 'INSERT, UPDATE, DELETE, TRUNCATE, TRIGGER')
                OR has_any_column_privilege(role.oid, 'timeline_anchor.anchor', 'INSERT, UPDATE')
                OR role.oid IN (
@@ -58,8 +57,8 @@ SELECT pg_is_in_recovery() AS is_standby,
 FROM (SELECT) AS one LEFT JOIN timeline_anchor.anchor AS held ON held.origin = %s
 """
 """``role_may_write`` looks at every role that the account can become, whether or not it has that role's rights now
-(NOINHERIT), and at the owners, who can give themselves back what was revoked. Where the tables' rights are asked, a
-role with ``pg_write_all_data`` has them."""
+(NOINHERIT), and at the owners, who can give themselves back what was revoked. A superuser has every right, and one
+with ``pg_write_all_data`` those that are asked for."""
 
 _ADVANCE: Final = "SELECT timeline_anchor.anchor_advance(%s, %s, %s, %s, %s)"
 
