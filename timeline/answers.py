@@ -11,19 +11,19 @@ import msgspec
 
 from sidecars.event import Event
 from sidecars.leaf import Enrollment
-from sidecars.lineage import Fork
 from timeline.clock import format_utc
-from timeline.guard.receipt import Receipt
 from timeline.search import Answer, Card, Status
-from timeline.status import SourceStatus
 from timeline.terms import Query
 from timeline.understanding import Judgement
 from timeline.view import EnrolledSource, LogView
 
 if TYPE_CHECKING:
+    from sidecars.lineage import Fork
     from timeline.findings import Findings
     from timeline.formats import TypeStatus
+    from timeline.guard.receipt import Receipt
     from timeline.index import IndexResult
+    from timeline.status import SourceStatus
     from timeline.verify import Report
 
 AUTHORITY: Final = "context-only"
@@ -107,7 +107,7 @@ def card_json(card: Card) -> Json:
     return found
 
 
-def receipts_answer(receipts: tuple[Receipt, ...], *, every: bool) -> Json:
+def receipts_answer(receipts: "tuple[Receipt, ...]", *, every: bool) -> Json:
     """The pending receipt of a project, as the reference gives it: no binding and no path."""
     base: Json = {"schema": RECEIPT_SCHEMA, "authority": AUTHORITY}
     if every:
@@ -183,7 +183,7 @@ def refused_source(source: EnrolledSource, reason: str, message: str, hint: str)
     }
 
 
-def source_answer(status: SourceStatus) -> Json:
+def source_answer(status: "SourceStatus") -> Json:
     """One enrolled source; the owner sees the path of his own file."""
     enrollment = status.source.enrollment
     return {
@@ -256,7 +256,7 @@ def report_answer(report: "Report") -> Json:
     }
 
 
-def fork_answer(fork: Fork) -> Json:
+def fork_answer(fork: "Fork") -> Json:
     """From which log a declared fork goes on."""
     return {"origin": fork.origin, "size": fork.size, "root": fork.root, "ownerKey": fork.old_owner_key}
 

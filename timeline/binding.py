@@ -5,11 +5,15 @@ tool argument (T8). A field that is missing, partial or of another form makes no
 """
 
 import re
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from timeline.errors import ScopeError
 from timeline.hosts import HOSTS
+
+if TYPE_CHECKING:
+    from sidecars.leaf import EnrollmentBinding
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9:_.@/-]{0,127}", re.ASCII)
 _PROJECT_CHARACTERS_MAX = 4096
@@ -72,3 +76,15 @@ def _check_id(name: str, value: str) -> None:
 def _refused(field: str, rule: str) -> ScopeError:
     message = f"scope field {field}: {rule}"
     return ScopeError(message)
+
+
+def binding_of(wire: "EnrollmentBinding") -> Binding:
+    """The binding that a receipt or leaf spells.
+
+    Raises:
+        ScopeError: it is not complete.
+    """
+    route = None
+    if wire.portal is not None and wire.thread is not None:
+        route = Route(wire.portal, wire.thread)
+    return Binding(wire.host, wire.session, wire.user, wire.tenant, wire.project, wire.task, wire.goal, route)

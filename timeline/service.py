@@ -19,6 +19,7 @@ from sidecars.digest import Digest
 from sidecars.encoding import to_base64url
 from sidecars.errors import SidecarError
 from sidecars.leaf import Enrollment, Policy, Revocation
+from timeline.binding import binding_of
 from timeline.clock import SystemClock, SystemEntropy
 from timeline.config import Config, default_config, load_config, write_default_config
 from timeline.errors import (
@@ -41,16 +42,6 @@ from timeline.guard.enrollment import (
     decide_consent,
     make_enrollment,
 )
-from timeline.guard.receipt import (
-    Receipt,
-    binding_of,
-    issue_receipt,
-    parse_prompt_event,
-    pending_receipts,
-    source_at_prompt,
-    spend_receipt,
-)
-from timeline.guard.transcript import locate_transcript
 from timeline.hosts import HOSTS
 from timeline.limits import INDEX_BYTES_DEFAULT, RECALL_SECONDS_MAX, RECALL_SECONDS_MIN
 from timeline.paths import Locations, find_locations
@@ -65,14 +56,15 @@ from timeline.state import (
     open_local_for_writing,
     open_state,
 )
-from timeline.status import SourceStatus, find_status
 from timeline.store import Store
 from timeline.terms import Query
 from timeline.view import EnrolledSource, LogView, same_transcript
 
 if TYPE_CHECKING:
     from timeline.carried import Exported
+    from timeline.guard.receipt import Receipt
     from timeline.index import IndexResult, Progress
+    from timeline.status import SourceStatus
     from timeline.verify import Report
 
 OwnerPresence = Literal["terminal", "any"]
@@ -138,7 +130,7 @@ def init_state(
 # -- consent ---------------------------------------------------------------------------------------------------
 
 
-def receive_prompt(session: Session, host: str, content: bytes) -> Receipt:
+def receive_prompt(session: Session, host: str, content: bytes) -> "Receipt":
     """A host reports a prompt: issue the receipt that lets the owner enroll this session.
 
     Raises:
@@ -149,14 +141,17 @@ def receive_prompt(session: Session, host: str, content: bytes) -> Receipt:
     if host not in HOSTS or host not in ADAPTERS:
         message = f"host {host[:40]!r}: not a reviewed host"
         raise HookInputError(message, hint=f"hosts: {', '.join(ADAPTERS)}")
+    # A search needs none of these.
+    from timeline.guard.protocol import check_protocol
+    from timeline.guard.receipt import issue_receipt, parse_prompt_event, source_at_prompt
+    from timeline.guard.transcript import locate_transcript
+
     event = parse_prompt_event(content, HOSTS[host])
     path = locate_transcript(HOSTS[host], event, session.environment)
     try:
         snapshot = take_snapshot(path)
     except TranscriptMissingError:
         snapshot = None  # hosts create the file with the first item
-    from timeline.guard.protocol import check_protocol  # a search does not need it
-
     check_protocol(HOSTS[host], snapshot, session.environment)
     binding = _config(session).bind(host=host, session=event.session, project=_project_at(event.cwd))
     # A receipt grants nothing yet: the external anchors are asked when it is spent, not while the host waits.
@@ -172,7 +167,7 @@ def receive_prompt(session: Session, host: str, content: bytes) -> Receipt:
         )
 
 
-def list_receipts(session: Session, root: str) -> tuple[Receipt, ...]:
+def list_receipts(session: Session, root: str) -> "tuple[Receipt, ...]":
     """The pending receipts of a project, oldest first.
 
     Raises:
@@ -180,6 +175,8 @@ def list_receipts(session: Session, root: str) -> tuple[Receipt, ...]:
     """
     project = canonical_root(root)
     with open_local(session.locations, session.ports) as state:
+        from timeline.guard.receipt import pending_receipts  # a search does not need it
+
         pending = pending_receipts(state.store, state.keystore, session.ports.clock.now_ms())
     return tuple(receipt for receipt in pending if receipt.binding.project == project)
 
@@ -212,6 +209,8 @@ def enroll(
     config = _config(session)
     with open_for_writing(session.locations, session.ports) as state:
         now_ms = session.ports.clock.now_ms()
+        from timeline.guard.receipt import spend_receipt  # as above
+
         receipt = spend_receipt(state.store, state.keystore, receipt_id, now_ms)
         if str(Digest(receipt.digest)) in state.view.receipts:
             message = "the receipt was spent before, and its row was written back"
@@ -253,12 +252,14 @@ def revoke(session: Session, enrollment_id: str) -> EnrolledSource:
         return source
 
 
-def list_sources(session: Session, root: str | None) -> tuple[SourceStatus, ...]:
+def list_sources(session: Session, root: str | None) -> "tuple[SourceStatus, ...]":
     """Every enrollment of a project (or all), newest first, with what became of its transcript.
 
     Raises:
         StateError, SidecarError: the state is not to be believed.
     """
+    from timeline.status import find_status  # a search does not need it
+
     project = None if root is None else canonical_root(root)
     with open_repaired(session) as state:
         found = [
@@ -436,7 +437,7 @@ def _in_scope(config: Config, source: EnrolledSource) -> bool:
     return binding.scope() == now.scope()
 
 
-def _check_prefix(receipt: Receipt, rule: Rule) -> None:
+def _check_prefix(receipt: "Receipt", rule: Rule) -> None:
     """The first bytes must still be those of the prompt: growth is allowed, another beginning is not.
 
     Raises:

@@ -20,9 +20,9 @@ from tests.simulators.worlds import (
     write_transcript,
 )
 from timeline import service
-from timeline.binding import Binding, Route
+from timeline.binding import Binding, Route, binding_of
 from timeline.errors import ScopeError
-from timeline.guard.receipt import binding_of, parse_prompt_event, wire_binding
+from timeline.guard.receipt import parse_prompt_event, wire_binding
 from timeline.hosts import HOSTS
 from timeline.limits import RECEIPT_SECONDS, RECEIPTS_PENDING_MAX
 

@@ -6,7 +6,7 @@ extension makes a newer one. Every use checks again that the enrollment still co
 
 import hashlib
 from enum import StrEnum
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -15,9 +15,11 @@ from sidecars.identity import canonical_bytes
 from sidecars.leaf import EnrolledSource as WireSource
 from sidecars.leaf import Enrollment
 from timeline.errors import ClockError, ConfirmationError, EnrollmentExpiredError, ReceiptChangedError
-from timeline.guard.receipt import Receipt
 from timeline.source import Snapshot
 from timeline.view import EnrolledSource
+
+if TYPE_CHECKING:
+    from timeline.guard.receipt import Receipt
 
 _REF_HEX_DIGITS: Final = 32
 
@@ -34,7 +36,7 @@ def check_confirmed(*, confirmed: bool) -> None:
 
 
 def make_enrollment(
-    receipt: Receipt, now: Snapshot, *, now_ms: int, recall_seconds: int, follow_seconds: int | None = None
+    receipt: "Receipt", now: Snapshot, *, now_ms: int, recall_seconds: int, follow_seconds: int | None = None
 ) -> Enrollment:
     """The consent that a spent receipt and the present file add up to.
 
@@ -72,7 +74,7 @@ def make_enrollment(
     )
 
 
-def source_ref(receipt: Receipt, now: Snapshot) -> str:
+def source_ref(receipt: "Receipt", now: Snapshot) -> str:
     """The opaque name of a snapshot of one session's transcript; it tells nothing of path or session."""
     identity = canonical_bytes(
         {

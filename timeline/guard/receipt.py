@@ -16,7 +16,7 @@ from sidecars.envelope import open_envelope, seal
 from sidecars.errors import SidecarError
 from sidecars.identity import canonical_bytes, strict_loads
 from sidecars.leaf import EnrollmentBinding
-from timeline.binding import Binding, Route
+from timeline.binding import Binding
 from timeline.clock import Entropy
 from timeline.errors import (
     ClockError,
@@ -168,18 +168,6 @@ def wire_binding(binding: Binding) -> EnrollmentBinding:
         portal=None if route is None else route.portal,
         thread=None if route is None else route.thread,
     )
-
-
-def binding_of(wire: EnrollmentBinding) -> Binding:
-    """The binding that a receipt or leaf spells.
-
-    Raises:
-        ScopeError: it is not complete.
-    """
-    route = None
-    if wire.portal is not None and wire.thread is not None:
-        route = Route(wire.portal, wire.thread)
-    return Binding(wire.host, wire.session, wire.user, wire.tenant, wire.project, wire.task, wire.goal, route)
 
 
 def issue_receipt(
