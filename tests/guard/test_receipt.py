@@ -22,7 +22,7 @@ from tests.simulators.worlds import (
 from timeline import service
 from timeline.binding import Binding, Route, binding_of
 from timeline.errors import ScopeError
-from timeline.guard.receipt import parse_prompt_event, wire_binding
+from timeline.guard.receipt import Receipt, parse_prompt_event, wire_binding
 from timeline.hosts import HOSTS
 from timeline.limits import RECEIPT_SECONDS, RECEIPTS_PENDING_MAX
 
@@ -38,7 +38,7 @@ def prompted(tmp_path: Path) -> tuple[World, bytes]:
     return world, prompt_event(world, rollout.thread_id, str(path))
 
 
-def issue(world: World, event: bytes) -> service.Receipt:
+def issue(world: World, event: bytes) -> Receipt:
     """Issue a receipt as the hook does."""
     return service.receive_prompt(world.session, "codex", event)
 

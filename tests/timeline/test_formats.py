@@ -15,6 +15,7 @@ from tests.timeline.cases import Case, enroll_rollout
 from timeline import answers, formats, service
 from timeline.search import Status
 from timeline.state import open_for_writing
+from timeline.status import SourceStatus
 
 NEW = "event_msg/new_thing"
 
@@ -40,7 +41,7 @@ def strict(world: World) -> None:
     path.write_text("strict_formats = true\n" + path.read_text(encoding="utf-8"), encoding="utf-8")
 
 
-def status_of(case: Case) -> service.SourceStatus:
+def status_of(case: Case) -> SourceStatus:
     """The one source as `timeline sources` knows it."""
     (status,) = service.list_sources(case.session, case.world.root)
     return status

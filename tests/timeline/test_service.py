@@ -28,6 +28,7 @@ from tests.timeline.cases import Case, enroll_rollout, enroll_session, indexed_s
 from timeline import service
 from timeline.errors import QueryError, StateExistsError, UsageError
 from timeline.guard.enrollment import snapshot_of
+from timeline.guard.receipt import pending_receipts
 from timeline.limits import RECALL_SECONDS_DEFAULT, RECEIPT_SECONDS
 from timeline.search import Status
 from timeline.source import take_snapshot
@@ -146,7 +147,7 @@ def test_every_byte_of_a_stored_receipt_counts(world: World) -> None:
             changed = envelope[:place] + bytes([envelope[place] ^ 1]) + envelope[place + 1 :]
             with state.store.transaction():
                 state.store.write("UPDATE receipt SET envelope = ?", [(changed,)])
-            if service.pending_receipts(state.store, state.keystore, NOW_MS):
+            if pending_receipts(state.store, state.keystore, NOW_MS):
                 survivors.append(place)
     assert survivors == []
 
