@@ -145,7 +145,8 @@ def _remember(
     if answer.standing is not Standing.CONFIRMED or answer.note is None or answer.at is None:
         return AnchorReport(entry, answer, _memory(before))
     found = Remembered(subject.checkpoint, answer.at, answer.note)
-    if _is_newer(found, before, asker.clock) and not _is_overtaken(asker, entry, found):
+    overtaken = not subject.was_just_committed and _is_overtaken(asker, entry, found)
+    if _is_newer(found, before, asker.clock) and not overtaken:
         write_memory(asker.locations, entry.name, found)
         asker.known[entry.name] = found
     if before is not None and before.checkpoint.size > found.checkpoint.size:

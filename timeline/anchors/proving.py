@@ -34,6 +34,11 @@ class Subject:
         self._before = before
         self._added = tuple(added)
 
+    @property
+    def was_just_committed(self) -> bool:
+        """Whether this process has made it under the writer lock, which it still holds: nothing newer can be known."""
+        return self._before is not None
+
     def prove(self, old_size: int) -> Sequence[bytes]:
         """The consistency proof from an older size.
 

@@ -314,7 +314,7 @@ def _request_bytes(endpoint: Endpoint, method: str, path: str, body: bytes, *, k
     lines = [
         f"{method} {prefix}{path} HTTP/1.1",
         f"Host: {host}",
-        f"Connection: {'keep-alive' if keep else 'close'}",
+        *([] if keep else ["Connection: close"]),
     ]
     if method == "POST":
         lines += [f"Content-Length: {len(body)}", "Content-Type: text/plain; charset=utf-8"]

@@ -143,7 +143,8 @@ class Handler(BaseHTTPRequestHandler):
         self.send_response_only(answer.status)
         self.send_header("Content-Type", answer.content_type)
         self.send_header("Content-Length", str(len(answer.body)))
-        self.send_header("Cache-Control", "no-store")
+        if self.command != "POST":  # whose answer nobody keeps
+            self.send_header("Cache-Control", "no-store")
         if answer.status is Status.UNAVAILABLE:
             self.send_header("Retry-After", "1")
         if self.close_connection or self.server.stopping:
