@@ -25,9 +25,9 @@ import sys
 from tests.simulators.witnesses import LOG, OTHER, Branch
 from sidecars.cosignature import WitnessVerifier
 from timeline.clock import SystemClock, SystemStopwatch
-from timeline.witness.client import Asked, Ports, submit
+from timeline.witness.client import Asked, Held, Ports, submit
 from timeline.witness.endpoint import parse_endpoint
-asked = Asked(parse_endpoint(sys.argv[1]), WitnessVerifier.parse(sys.argv[2]))
+asked = Asked(parse_endpoint(sys.argv[1]), WitnessVerifier.parse(sys.argv[2]), Held())
 long = Branch.of(9)
 fork = long.fork(4, "other", 3)
 for log, known in (
