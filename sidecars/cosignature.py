@@ -179,7 +179,11 @@ def add_signatures(note: bytes, lines: Sequence[NoteSignature]) -> bytes:
     Raises:
         MalformedError: not a note, or too many signatures.
     """
-    parsed = parse_note(note)
+    return format_note(with_signatures(parse_note(note), lines))
+
+
+def with_signatures(note: Note, lines: Sequence[NoteSignature]) -> Note:
+    """The same for a parsed note."""
     replaced = {line.key for line in lines}
-    kept = [line for line in parsed.signatures if line.key not in replaced]
-    return format_note(Note(parsed.text, (*kept, *lines)))
+    kept = [line for line in note.signatures if line.key not in replaced]
+    return Note(note.text, (*kept, *lines))

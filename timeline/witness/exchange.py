@@ -23,7 +23,7 @@ from typing import Final, Literal
 import msgspec
 
 from sidecars.checkpoint import Checkpoint, parse_checkpoint
-from sidecars.cosignature import Cosignature, WitnessVerifier, add_signatures, open_cosignatures
+from sidecars.cosignature import Cosignature, WitnessVerifier, open_cosignatures, with_signatures
 from sidecars.errors import (
     BadProofError,
     BadSignatureError,
@@ -34,7 +34,7 @@ from sidecars.errors import (
 )
 from sidecars.keys import Verifier
 from sidecars.merkle import verify_consistency
-from sidecars.note import open_note, parse_note
+from sidecars.note import Note, format_note, open_note, parse_note
 from timeline.witness.protocol import SIZE_TYPE, Status, TreeHead, parse_head, parse_lines, parse_size
 
 SKEW_SECONDS: Final = 300
@@ -115,7 +115,7 @@ class Request(msgspec.Struct, frozen=True):
     """What is asked for: our checkpoint, the pinned key, and what this witness has cosigned of our log before."""
 
     note: bytes
-    text: str
+    parsed: Note
     checkpoint: Checkpoint
     witness: WitnessVerifier
     known: int
@@ -127,8 +127,8 @@ def make_request(note: bytes, witness: WitnessVerifier, known: int) -> Request:
     Raises:
         MalformedError: not a checkpoint of ours.
     """
-    text = parse_note(note).text
-    return Request(note, text, parse_checkpoint(text), witness, known)
+    parsed = parse_note(note)
+    return Request(note, parsed, parse_checkpoint(parsed.text), witness, known)
 
 
 def first_ask(request: Request) -> Ask | Ahead:
@@ -202,7 +202,7 @@ def proves(request: Request, outcome: Ahead | Forked, head: TreeHead, proof: Seq
 
 
 def _cosigned(request: Request, reply: Reply, now: int) -> Outcome:
-    text = request.text
+    text = request.parsed.text
     try:
         lines = parse_lines(reply.body, text).signatures
     except MalformedError:
@@ -218,7 +218,7 @@ def _cosigned(request: Request, reply: Reply, now: int) -> Outcome:
         return Misbehaved("bad-cosignature", reply.status)
     if abs(at - now) > SKEW_SECONDS:
         return Misbehaved("cosignature-time", reply.status)
-    return Cosigned(add_signatures(request.note, ours), at)
+    return Cosigned(format_note(with_signatures(request.parsed, ours)), at)
 
 
 def _conflict(request: Request, asked: Ask, reply: Reply) -> Outcome | Ask:
