@@ -462,7 +462,8 @@ def _named_prompt(world: World) -> bytes:
 
 
 def _transcript(world: World) -> str:
-    (path,) = (world.home / ".codex" / "sessions").rglob("*.jsonl")
+    # Other tests may have written further sessions into the home that all copies share; this one is the oldest.
+    path = min((world.home / ".codex" / "sessions").rglob("*.jsonl"))
     return str(path)
 
 

@@ -344,9 +344,11 @@ def _serve(server: "WitnessServer", *, as_json: bool) -> None:
     """Serve until a signal."""
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda _number, _frame: server.stop())
+    signal.set_wakeup_fd(server.waker(), warn_on_full_buffer=False)
     place = str(server.endpoint)
     _say({"status": "serving", "endpoint": place}, f"serving on {place}", as_json=as_json)
     server.run()
+    signal.set_wakeup_fd(-1)
     _say({"status": "stopped"}, "stopped", as_json=as_json)
 
 

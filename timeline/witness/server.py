@@ -55,6 +55,7 @@ class WitnessServer(socketserver.ThreadingMixIn, HTTPServer):
         self._open: set[socket.socket] = set()
         self._open_turn = threading.Lock()
         self._woken, self._waker = socket.socketpair()
+        self._waker.setblocking(False)  # as a signal's handler needs it
         try:
             super().__init__(address, Handler)  # type: ignore[arg-type]  # a Unix socket's path too
         except OSError as error:
@@ -85,6 +86,13 @@ class WitnessServer(socketserver.ThreadingMixIn, HTTPServer):
         finally:
             self._end_reading()
             self.server_close()
+
+    def waker(self) -> int:
+        """The descriptor on which a byte ends the waiting, for ``signal.set_wakeup_fd``.
+
+        A signal may be taken by a thread that serves a connection; the one that waits here would sleep on.
+        """
+        return self._waker.fileno()
 
     def stop(self) -> None:
         """Take no further request; from any thread, and from a signal's handler."""
