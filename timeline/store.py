@@ -334,8 +334,7 @@ def open_store(path: Path) -> Store:
         UnsafeFileError: linked, foreign or open to others.
         StateError: damaged, newer or busy.
     """
-    for suffix in _BESIDE:
-        _check_file(path.with_name(path.name + suffix), needed=not suffix)
+    check_database_files(path, missing=StateIncompleteError)
     store = _connect(path)
     try:
         store.check_schema()
@@ -345,16 +344,24 @@ def open_store(path: Path) -> Store:
     return store
 
 
-def _check_file(path: Path, *, needed: bool) -> None:
-    try:
-        check_private(path, os.lstat(path))
-    except FileNotFoundError as error:
-        if needed:
-            message = f"{path}: file is missing"
-            raise StateIncompleteError(message) from error
-    except OSError as error:
-        message = f"{path}: cannot be looked at"
-        raise UnsafeFileError(message) from error
+def check_database_files(path: Path, *, missing: type[StateError]) -> None:
+    """Refuse a database that is not there, or that is not private with all that SQLite keeps beside it.
+
+    Raises:
+        missing: there is no database.
+        UnsafeFileError: a file is linked, foreign or open to others, or cannot be looked at.
+    """
+    for suffix in _BESIDE:
+        file = path.with_name(path.name + suffix)
+        try:
+            check_private(file, os.lstat(file))
+        except FileNotFoundError as error:
+            if not suffix:
+                message = f"{file}: file is missing"
+                raise missing(message) from error
+        except OSError as error:
+            message = f"{file}: cannot be looked at"
+            raise UnsafeFileError(message) from error
 
 
 def _connect(path: Path) -> Store:

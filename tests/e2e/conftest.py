@@ -1,15 +1,13 @@
 """Worlds made once and copied for each test (see ``tests.simulators.worlds``)."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.e2e.keyrings import Rotated, log_signer
 from tests.e2e.offers import assert_good_one_works
-from tests.simulators.anchored import Anchored, make_anchored
-from tests.simulators.witnesses import socket_path
 from tests.simulators.worlds import Moment, World, grow, new_world
+from tests.watched import anchored, anchored_origin, witness_socket  # noqa: F401  (fixtures)
 from timeline.epochs import change_log_key
 
 
@@ -59,22 +57,3 @@ def rotated(world: World) -> Rotated:
     change_log_key(world.session, "rotation")
     assert_good_one_works(world)
     return Rotated(world, old, log_signer(world))
-
-
-@pytest.fixture(scope="session")
-def witness_socket() -> Iterator[str]:
-    """Give the place where the witness is asked."""
-    with socket_path() as path:
-        yield path
-
-
-@pytest.fixture(scope="session")
-def anchored_origin(tmp_path_factory: pytest.TempPathFactory, witness_socket: str) -> Anchored:
-    """Give the anchored world at its newest moment; it is copied, never changed."""
-    return make_anchored(tmp_path_factory.mktemp("anchored"), witness_socket)
-
-
-@pytest.fixture
-def anchored(anchored_origin: Anchored, tmp_path: Path) -> Anchored:
-    """Give a copy, to be changed."""
-    return anchored_origin.copy(tmp_path)

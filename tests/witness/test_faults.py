@@ -12,6 +12,7 @@ from unittest import mock
 import pytest
 
 import timeline.files
+import timeline.store
 import timeline.witness.store
 from sidecars.cosignature import open_cosignatures
 from tests.simulators.faults import Faults, KilledError, _Os, _Sqlite, kill_at
@@ -85,7 +86,7 @@ def failing(faults: Faults, *, late: bool = False, statements: bool = True) -> I
     database = (_LateSqlite if late else _Sqlite)(faults) if statements else sqlite3
     with (
         mock.patch.object(timeline.witness.store, "sqlite3", database),
-        mock.patch.object(timeline.witness.store, "os", _Os(faults)),
+        mock.patch.object(timeline.store, "os", _Os(faults)),
         mock.patch.object(timeline.files, "os", _Os(faults)),
     ):
         yield

@@ -6,7 +6,6 @@ moves rows and decides nothing. One connection serves all threads, one after the
 by SQLite's own lock, taken before the first read of a change.
 """
 
-import os
 import sqlite3
 import threading
 from collections.abc import Iterator, Sequence
@@ -20,12 +19,10 @@ from timeline.errors import (
     StateBusyError,
     StateCorruptError,
     StateUnwritableError,
-    UnsafeFileError,
     UnsupportedStateError,
 )
-from timeline.files import check_private
 from timeline.limits import SQLITE_BUSY_MS
-from timeline.store import Store
+from timeline.store import Store, check_database_files
 from timeline.witness.errors import WitnessMissingError
 from timeline.witness.protocol import origin_digest
 
@@ -63,7 +60,6 @@ TABLES: Final = {
 }
 """Every table and the one statement that makes it; compared at every opening."""
 
-_BESIDE: Final = ("", "-wal", "-shm", "-journal")
 _PRAGMAS: Final = (
     f"PRAGMA busy_timeout = {SQLITE_BUSY_MS}",
     "PRAGMA synchronous = FULL",
@@ -288,8 +284,7 @@ def open_store(path: Path) -> WitnessStore:
         UnsafeFileError: linked, foreign or open to others.
         StateError: damaged, newer or busy.
     """
-    for suffix in _BESIDE:
-        _check_file(path.with_name(path.name + suffix), needed=not suffix)
+    check_database_files(path, missing=WitnessMissingError)
     try:
         connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
     except sqlite3.Error as error:
@@ -303,15 +298,3 @@ def open_store(path: Path) -> WitnessStore:
         store.close()
         raise
     return store
-
-
-def _check_file(path: Path, *, needed: bool) -> None:
-    try:
-        check_private(path, os.lstat(path))
-    except FileNotFoundError as error:
-        if needed:
-            message = f"{path}: file is missing"
-            raise WitnessMissingError(message) from error
-    except OSError as error:
-        message = f"{path}: cannot be looked at"
-        raise UnsafeFileError(message) from error
