@@ -1,9 +1,10 @@
-"""What the external anchors say for one open state: asked when it is opened, and after each commit.
+"""What the external anchors say for one open state: asked when it is opened, and with each commit.
 
 Everything about anchors is loaded only where the owner requires one; a timeline without them pays nothing.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -22,9 +23,12 @@ from timeline.tlog import Batch
 from timeline.view import LogView
 
 if TYPE_CHECKING:
+    from concurrent.futures import ThreadPoolExecutor
+
     from timeline.anchors.asking import Asker
     from timeline.anchors.memory import Remembered
     from timeline.anchors.port import MonotonicAnchor
+    from timeline.anchors.proving import Subject
     from timeline.anchors.rules import Confirmation
 
 
@@ -47,6 +51,7 @@ class External:
         self._origin = origin
         self._known: dict[str, Remembered] = {}
         self._open: dict[AnchorEntry, MonotonicAnchor] = {}
+        self._asking: ThreadPoolExecutor | None = None
         self.found: Confirmation | None = None
         """What the anchors said last; ``None`` where none is required, or none was asked."""
 
@@ -59,13 +64,16 @@ class External:
         return Asker(self._locations, verifiers, ports.clock, ports.stopwatch, self._connect, self._known)
 
     def close(self) -> None:
-        """Give back what the anchors hold open."""
+        """Give back what the anchors hold open; a question that is still under way is waited for."""
+        if self._asking is not None:
+            self._asking.shutdown()
+            self._asking = None
         for anchor in self._open.values():
             anchor.close()
         self._open.clear()
 
-    def confirm(self, now: Present, *, before: Frontier | None = None, added: Sequence[bytes] = ()) -> None:
-        """Ask whether this state is the newest; ``before`` and ``added`` are of the last commit, if it is known.
+    def confirm(self, now: Present) -> None:
+        """Ask whether this state is the newest.
 
         Raises:
             ExternalAheadError, ExternalForkedError: it is not, or there is another history.
@@ -77,12 +85,11 @@ class External:
             self.found = None
             return
         from timeline.anchors.asking import confirm_newest
-        from timeline.anchors.proving import Subject
 
-        checkpoint = Checkpoint(self._origin, now.belief.size, now.belief.root)
-        subject = Subject(self._locations.database, checkpoint, now.head, before=before, added=added)
         now_ms, counts_from = self._ports.clock.now_ms(), now.view.vouched_from
-        self.found = confirm_newest(self.asker(now), policy, subject, now_ms=now_ms, counts_from=counts_from)
+        self.found = confirm_newest(
+            self.asker(now), policy, self._subject(now), now_ms=now_ms, counts_from=counts_from
+        )
 
     def make_room(self, now: Present, count: int) -> None:
         """Refuse leaves that would leave the state unusable until an anchor answers; ask once more before.
@@ -98,8 +105,12 @@ class External:
             message = f"{count} more leaves are more than may follow what the external anchors have confirmed"
             raise UnwitnessedError(message)
 
-    def confirm_commit(self, now: Present, before: Frontier, batch: Batch) -> None:
-        """Ask about what was just committed; it stays committed, whether or not an anchor answers.
+    @contextmanager
+    def confirming(self, now: Present, before: Frontier, batch: Batch) -> Iterator[None]:
+        """Ask about a batch whose head is on disk while the block runs, which moves the local anchor to that head.
+
+        What was written stays written, whether or not an anchor answers. An external anchor that knows the batch before
+        the local one does is no alarm after a crash in between: state and head hold it, so that a repair is due.
 
         Raises:
             ExternalAheadError, ExternalForkedError, AnchorDistrustedError: an anchor objects.
@@ -107,14 +118,42 @@ class External:
         """
         count = len(batch.leaves)
         decided = any(isinstance(leaf.body, AnchorPolicy) for leaf in batch.leaves)
-        if self.found is not None and self.found.is_silent and not decided:
-            self.found = self.found.followed_by(count)
+        policy = _required(now.view)
+        if policy is None or (self.found is not None and self.found.is_silent and not decided):
+            yield
+            self.found = (
+                self.found.followed_by(count) if policy is not None and self.found is not None else None
+            )
             return
+        from timeline.anchors.asking import question_all, recall_all, settle, store_answers
+
         added = [leaf_hash(salt, envelope) for _, salt, envelope in batch.rows]
+        asker, subject = self.asker(now), self._subject(now, before, added)
+        remembered = recall_all(asker, policy, self._origin)
+        asked = self._beside().submit(question_all, asker, policy, subject, remembered)
+        yield
+        reports = store_answers(asker, policy, subject, remembered, asked.result())
+        now_ms, counts_from = self._ports.clock.now_ms(), now.view.vouched_from
         try:
-            self.confirm(now, before=before, added=added)
+            self.found = settle(policy, reports, subject, now_ms=now_ms, counts_from=counts_from)
         except (StaleError, UnwitnessedError):
             self.found = None if self.found is None else self.found.followed_by(count)
+
+    def _subject(
+        self, now: Present, before: Frontier | None = None, added: Sequence[bytes] = ()
+    ) -> "Subject":
+        from timeline.anchors.proving import Subject
+
+        checkpoint = Checkpoint(self._origin, now.belief.size, now.belief.root)
+        return Subject(self._locations.database, checkpoint, now.head, before=before, added=added)
+
+    def _beside(self) -> "ThreadPoolExecutor":
+        """The one thread that asks while this one writes; made when first needed."""
+        if self._asking is None:
+            from concurrent.futures import ThreadPoolExecutor
+
+            self._asking = ThreadPoolExecutor(max_workers=1)
+        return self._asking
 
     def confirmed_notes(self, now: Present) -> tuple[bytes, ...]:
         """The newest checkpoints that the anchors have confirmed, with the signatures of those that sign.

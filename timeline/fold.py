@@ -6,6 +6,7 @@ same session and path replaces the older one. Only a followed file is extended, 
 """
 
 from collections.abc import Iterable
+from operator import attrgetter
 
 import msgspec
 
@@ -36,6 +37,8 @@ from timeline.view import (
     transcript_of,
 )
 
+_digest_of, _id_of = attrgetter("digest"), attrgetter("enrollment.enrollment_id")
+
 
 class LogFold:
     """Leaves being added up one by one, so that nobody has to hold all of them; ``view`` says what they add up to.
@@ -52,7 +55,7 @@ class LogFold:
         self._receipts = before.receipts
         self._spent: set[str] = set()
         """Receipts that were spent since."""
-        self._sources = {source.enrollment.enrollment_id: source for source in before.sources}
+        self._sources = dict(zip(map(_id_of, before.sources), before.sources, strict=True))
         """Every source, without the sidecars that are in ``_added``."""
         self._added: dict[str, _Added] = {}
         self._newest: dict[tuple[str, str, str], str] | None = None
@@ -198,7 +201,7 @@ class _Added:
     def _is_new(self, entry: SidecarEntry) -> bool:
         """Whether its digest is no earlier one's, and those that it gives up are."""
         if not self.entries and not entry.evicts:
-            return all(entry.digest != earlier.digest for earlier in self._before)
+            return entry.digest not in map(_digest_of, self._before)
         if self._known is None:
             self._known = {earlier.digest for earlier in (*self._before, *self.entries)}
         known = self._known

@@ -47,7 +47,16 @@ from timeline.ports import Ports
 from timeline.projection import SourceRows
 from timeline.remains import Stage, decide_stage, find_remains
 from timeline.store import Store, open_store
-from timeline.tlog import LogReading, Step, read_log, read_with_keys, repair, seal_batch, write_batch
+from timeline.tlog import (
+    LogReading,
+    Step,
+    advance_anchor,
+    read_log,
+    read_with_keys,
+    repair,
+    seal_batch,
+    write_batch,
+)
 from timeline.verified import VerifiedSidecar, verify_sidecar
 from timeline.view import EnrolledSource, LogView
 
@@ -196,15 +205,18 @@ class State:
             self.store,
             self.keystore,
             batch,
-            anchor=self._anchor,
             project=lambda store: project(store, batch.leaves) if project else None,
             probe=self.ports.probe,
         )
-        self._given_up += sum(len(body.evicts) for body in bodies if isinstance(body, SidecarEntry))
-        self._belief, self._view, self._anchor, self._head = batch.belief, view, note, note
-        if any(isinstance(body, AnchorPolicy) for body in bodies):
-            self.external.move_pin(self.present)
-        self.external.confirm_commit(self.present, before, batch)
+        present = Present(batch.belief, view, note)
+        with self.external.confirming(present, before, batch):
+            self.ports.probe(Step.ANCHOR)
+            advance_anchor(self.locations, self._anchor, note)
+            self.ports.probe(Step.DONE)
+            self._given_up += sum(len(body.evicts) for body in bodies if isinstance(body, SidecarEntry))
+            self._belief, self._view, self._anchor, self._head = batch.belief, view, note, note
+            if any(isinstance(body, AnchorPolicy) for body in bodies):
+                self.external.move_pin(present)
         if self._given_up >= GIVEN_UP_MAX or not all(isinstance(body, _KEEPING) for body in bodies):
             self._remove_unneeded()
             self._given_up = 0

@@ -289,13 +289,12 @@ def write_batch(
     keystore: Keystore,
     batch: Batch,
     *,
-    anchor: bytes | None,
     project: Callable[[Store], None],
     probe: Probe = no_probe,
 ) -> bytes:
-    """Write a batch: database, head, anchor; returns the head. The sidecar files it names are on disk already.
+    """Write a batch, database and head; returns the head, to which the caller moves the anchor (``advance_anchor``).
 
-    ``anchor`` is what stands there now, ``None`` where it is lost and this batch records its recovery.
+    The sidecar files that it names are on disk already.
 
     Raises:
         StateError: nothing was written, or a repair by this one batch is due at the next opening.
@@ -315,9 +314,6 @@ def write_batch(
         probe(Step.DATABASE)
     probe(Step.HEAD)
     write_atomic(locations.head, note)
-    probe(Step.ANCHOR)
-    advance_anchor(locations, anchor, note)
-    probe(Step.DONE)
     return note
 
 

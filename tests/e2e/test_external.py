@@ -1,5 +1,6 @@
 """The rows of the detection matrix that need somebody outside: files put back under a real witness (integrity §3.3)."""
 
+import threading
 from collections.abc import Callable
 
 import pytest
@@ -11,6 +12,7 @@ from tests.simulators.anchored import (
     ALL,
     MOMENTS,
     Anchored,
+    Overheard,
     Scripted,
     enrollment_of,
     everything_of,
@@ -33,11 +35,12 @@ from timeline.anchoring import Bounds
 from timeline.anchors.memory import memory_path
 from timeline.anchors.port import Answer as Said
 from timeline.anchors.port import MonotonicAnchor, Standing
+from timeline.anchors.rules import Verdict
 from timeline.clock import Clock, Stopwatch
 from timeline.ports import Ports, connect_anchor
 from timeline.prove import prove_event
 from timeline.state import open_for_writing
-from timeline.tlog import check_anchor
+from timeline.tlog import Step, check_anchor
 
 LATER = MOMENTS[1:]
 
@@ -274,6 +277,41 @@ def test_one_command_waits_for_a_silent_witness_once(anchored: Anchored) -> None
     assert standing_of(world).size == size + 3
     assert len(service.list_sources(session, world.root)) == 1
     assert asked == ["witness-1", "witness-1"]
+
+
+class _Heard(Exception):  # noqa: N818  # it stands for a kill, and is no error
+    """The process dies here."""
+
+
+@pytest.mark.requirement("X5", "T68")
+def test_a_witness_that_knows_a_batch_before_the_local_anchor_is_no_alarm(anchored: Anchored) -> None:
+    """It is asked while the local anchor is written; whoever is killed in between finds a repair, not a rollback."""
+    world, heard = anchored.world, threading.Event()
+
+    def connect(entry: AnchorEntry, clock: Clock, stopwatch: Stopwatch) -> MonotonicAnchor:
+        return Overheard(connect_anchor(entry, clock, stopwatch), heard)
+
+    def probe(step: Step) -> None:
+        if step is Step.ANCHOR and world.locations.head.read_bytes() != before:
+            assert heard.wait(30), "the witness is asked before the local anchor is written, not after"
+            raise _Heard
+
+    before = world.locations.head.read_bytes()
+    ports = Ports(world.clock, world.session.ports.entropy, probe=probe, connect=connect)
+    with anchored.served():
+        with open_for_writing(world.locations, world.session.ports) as state:
+            size = state.belief.size
+        with pytest.raises(_Heard), open_for_writing(world.locations, ports) as state:
+            heard.clear()
+            state.commit([FormatPolicy(host="codex", type="one", accepted=True)])
+        assert world.locations.anchor.read_bytes() == before
+        assert checkpoint_of(world.locations.head)[0] == size + 1
+        with open_for_writing(world.locations, world.session.ports) as state:
+            assert state.repaired
+            assert state.belief.size == size + 1
+            assert state.external.found is not None
+            assert state.external.found.verdict is Verdict.CONFIRMED
+    assert world.locations.anchor.read_bytes() == world.locations.head.read_bytes()
 
 
 @pytest.mark.requirement("X5")

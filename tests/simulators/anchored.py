@@ -5,6 +5,7 @@ at the same socket; each test serves there whichever copy of the witness it mean
 """
 
 import shutil
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -28,7 +29,7 @@ from timeline import anchoring, service
 from timeline.anchoring import Bounds
 from timeline.anchors.memory import memory_path
 from timeline.anchors.port import Answer as Said
-from timeline.anchors.port import Question
+from timeline.anchors.port import MonotonicAnchor, Question
 from timeline.assurance import AnchorStatus, find_standing
 from timeline.clock import SystemEntropy
 from timeline.keystore import read_pins
@@ -196,6 +197,24 @@ class Scripted:
 
     def close(self) -> None:
         """Nothing is held."""
+
+
+@dataclass(frozen=True)
+class Overheard:
+    """An anchor whose answers set an event once they are there."""
+
+    anchor: MonotonicAnchor
+    heard: threading.Event
+
+    def advance(self, question: Question) -> Said:
+        """Ask, then tell."""
+        answer = self.anchor.advance(question)
+        self.heard.set()
+        return answer
+
+    def close(self) -> None:
+        """Give back what is held."""
+        self.anchor.close()
 
 
 def memory_note(anchored: Anchored) -> bytes:

@@ -53,7 +53,19 @@ def confirm_newest(
     Raises:
         StateError: they do not let this state be used (``rules``), or see ``ask_anchors``.
     """
-    reports = ask_anchors(asker, policy, subject)
+    return settle(
+        policy, ask_anchors(asker, policy, subject), subject, now_ms=now_ms, counts_from=counts_from
+    )
+
+
+def settle(
+    policy: AnchorPolicy, reports: Sequence[AnchorReport], subject: Subject, *, now_ms: int, counts_from: int
+) -> Confirmation:
+    """What the answers mean together.
+
+    Raises:
+        StateError: they do not let this state be used (``rules``).
+    """
     size = subject.checkpoint.size
     found = decide(policy, reports, size=size, now_ms=now_ms, counts_from=counts_from)
     if isinstance(found, StateError):
@@ -68,9 +80,31 @@ def ask_anchors(asker: Asker, policy: AnchorPolicy, subject: Subject) -> tuple[A
         UnsafeFileError: what is remembered of an anchor is not private.
         StateUnwritableError: a confirmation cannot be stored.
     """
-    origin = subject.checkpoint.origin
-    remembered = [asker.recall(entry, origin) for entry in policy.anchors]
-    answers = _ask(asker, policy, subject, remembered)
+    remembered = recall_all(asker, policy, subject.checkpoint.origin)
+    return store_answers(asker, policy, subject, remembered, question_all(asker, policy, subject, remembered))
+
+
+def recall_all(asker: Asker, policy: AnchorPolicy, origin: str) -> tuple[Remembered | None, ...]:
+    """What is remembered of each anchor of ``policy``.
+
+    Raises:
+        UnsafeFileError: it is not private.
+    """
+    return tuple(asker.recall(entry, origin) for entry in policy.anchors)
+
+
+def store_answers(
+    asker: Asker,
+    policy: AnchorPolicy,
+    subject: Subject,
+    remembered: Sequence[Remembered | None],
+    answers: Sequence[Answer],
+) -> tuple[AnchorReport, ...]:
+    """Store what the anchors have just confirmed; ``remembered`` and ``answers`` are in the policy's order.
+
+    Raises:
+        StateUnwritableError: a confirmation cannot be stored.
+    """
     return tuple(
         _remember(asker, subject, entry, before, answer)
         for entry, before, answer in zip(policy.anchors, remembered, answers, strict=True)
@@ -83,7 +117,7 @@ def recall_anchors(asker: Asker, policy: AnchorPolicy, subject: Subject) -> tupl
     Raises:
         UnsafeFileError: it is not private.
     """
-    remembered = [asker.recall(entry, subject.checkpoint.origin) for entry in policy.anchors]
+    remembered = recall_all(asker, policy, subject.checkpoint.origin)
     return tuple(
         AnchorReport(entry, None if before is None else _contradiction(subject, before), _memory(before))
         for entry, before in zip(policy.anchors, remembered, strict=True)
@@ -96,7 +130,7 @@ def recall_notes(asker: Asker, policy: AnchorPolicy, origin: str) -> tuple[bytes
     Raises:
         UnsafeFileError: one is not private.
     """
-    found = (asker.recall(entry, origin) for entry in policy.anchors)
+    found = recall_all(asker, policy, origin)
     return tuple(remembered.note for remembered in found if remembered is not None)
 
 
@@ -113,9 +147,15 @@ def ask_one(
         return Answer(Standing.UNAVAILABLE, reason=error.reason)
 
 
-def _ask(
+def question_all(
     asker: Asker, policy: AnchorPolicy, subject: Subject, remembered: Sequence[Remembered | None]
 ) -> list[Answer]:
+    """The answers of all anchors, in the policy's order; no file of ours is written.
+
+    Raises:
+        StateError: our own leaves cannot be read for a proof.
+    """
+
     def one(entry: AnchorEntry, before: Remembered | None) -> Answer:
         contradiction = None if before is None else _contradiction(subject, before)
         if contradiction is not None:
