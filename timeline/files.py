@@ -72,6 +72,20 @@ def is_there(path: Path) -> bool:
     return True
 
 
+def find_inode(path: Path) -> tuple[int, int]:
+    """Device and inode at a path, no link followed: whether another file was put there.
+
+    Raises:
+        UnsafeFileError: one cannot look.
+    """
+    try:
+        found = os.lstat(path)
+    except OSError as error:
+        message = f"{path}: cannot be looked at ({_name(error)})"
+        raise UnsafeFileError(message) from error
+    return found.st_dev, found.st_ino
+
+
 def make_directory(path: Path) -> DirectoryIdentity:
     """Create a private folder, or check the one that is there; what was created survives a crash.
 

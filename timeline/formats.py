@@ -13,8 +13,8 @@ from sidecars.leaf import FormatPolicy
 from timeline.account import judged
 from timeline.errors import FormatDecisionError, FormatNameError
 from timeline.provider import check_protocols
-from timeline.service import Session, open_repaired
-from timeline.state import State, open_for_writing
+from timeline.service import Session
+from timeline.state import State
 from timeline.understanding import PROTOCOL, UNNAMED, FormatDecision
 
 _TYPE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:/-]{0,63}", re.ASCII)
@@ -39,7 +39,7 @@ def list_types(session: Session) -> tuple[TypeStatus, ...]:
     Raises:
         StateError, SidecarError: the state is not to be believed.
     """
-    with open_repaired(session) as state:
+    with session.reading() as state:
         return _statuses(state)
 
 
@@ -51,7 +51,7 @@ def show_type(session: Session, host: str, name: str) -> TypeStatus:
         StateError, SidecarError: the state is not to be believed.
     """
     _check_names(host, name)
-    with open_repaired(session) as state:
+    with session.reading() as state:
         return _status(_statuses(state), host, name)
 
 
@@ -84,7 +84,7 @@ def revoke_type(session: Session, host: str, name: str) -> TypeStatus:
 
 
 def _decide(session: Session, policy: FormatPolicy) -> TypeStatus:
-    with open_for_writing(session.locations, session.ports) as state:
+    with session.writing() as state:
         if not state.view.formats.is_change(policy):
             said = "accepted already" if policy.accepted else "not accepted"
             message = f"{policy.host} {policy.type}: {said}"

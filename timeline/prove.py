@@ -21,7 +21,7 @@ from sidecars.sidecar import Sidecar
 from timeline.account import check_accounted
 from timeline.errors import EventNotFoundError
 from timeline.projection import parse_event_id
-from timeline.service import Session, asked_sources, open_repaired
+from timeline.service import Session, asked_sources
 from timeline.state import State
 from timeline.view import EnrolledSource
 
@@ -60,7 +60,7 @@ def prove_event(session: Session, root: str, event_id: str, *, form: Form = "bun
         StateError, SidecarError: the state is not to be believed.
     """
     number = parse_event_id(event_id)
-    with open_repaired(session) as state:
+    with session.reading() as state:
         place = _find_event(state, asked_sources(state, session, root, None), event_id, number)
         return _prove(state, place, form)
 

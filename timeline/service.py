@@ -6,8 +6,8 @@ lists; asking for the owner's presence comes with the daemon, and is said to be 
 
 import os
 import pwd
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -44,18 +44,13 @@ from timeline.guard.enrollment import (
 )
 from timeline.hosts import HOSTS
 from timeline.limits import INDEX_BYTES_DEFAULT, RECALL_SECONDS_MAX, RECALL_SECONDS_MIN
+from timeline.opening import Afresh, Opener
 from timeline.paths import Locations, find_locations
 from timeline.ports import Ports
 from timeline.projection import parse_event_id
 from timeline.search import Answer, Window, find_event, search
 from timeline.source import Rule, check_grown, check_same, take_snapshot
-from timeline.state import (
-    State,
-    open_for_writing,
-    open_local,
-    open_local_for_writing,
-    open_state,
-)
+from timeline.state import State
 from timeline.store import Store
 from timeline.terms import Query
 from timeline.view import EnrolledSource, LogView, same_transcript
@@ -76,6 +71,23 @@ class Session(msgspec.Struct, frozen=True):
     locations: Locations
     ports: Ports = msgspec.field(default_factory=lambda: Ports(SystemClock(), SystemEntropy()))
     environment: Mapping[str, str] = msgspec.field(default_factory=lambda: dict(os.environ))
+    opener: Opener = Afresh()
+
+    def reading(self) -> AbstractContextManager[State]:
+        """An opened timeline to answer from; see ``Opener``, as for the next three."""
+        return self.opener.reading(self.locations, self.ports)
+
+    def writing(self) -> AbstractContextManager[State]:
+        """An opened timeline to add to."""
+        return self.opener.writing(self.locations, self.ports)
+
+    def reading_local(self) -> AbstractContextManager[State]:
+        """An opened timeline to look into, without a question to an external anchor."""
+        return self.opener.reading_local(self.locations, self.ports)
+
+    def writing_local(self) -> AbstractContextManager[State]:
+        """An opened timeline to add to, without a question to an external anchor."""
+        return self.opener.writing_local(self.locations, self.ports)
 
 
 def session_from(environment: Mapping[str, str]) -> Session:
@@ -155,7 +167,7 @@ def receive_prompt(session: Session, host: str, content: bytes) -> "Receipt":
     check_protocol(HOSTS[host], snapshot, session.environment)
     binding = _config(session).bind(host=host, session=event.session, project=_project_at(event.cwd))
     # A receipt grants nothing yet: the external anchors are asked when it is spent, not while the host waits.
-    with open_local_for_writing(session.locations, session.ports) as state:
+    with session.writing_local() as state:
         return issue_receipt(
             state.store,
             state.keystore,
@@ -174,7 +186,7 @@ def list_receipts(session: Session, root: str) -> "tuple[Receipt, ...]":
         StateError, SidecarError: the state cannot be used.
     """
     project = canonical_root(root)
-    with open_local(session.locations, session.ports) as state:
+    with session.reading_local() as state:
         from timeline.guard.receipt import pending_receipts  # a search does not need it
 
         pending = pending_receipts(state.store, state.keystore, session.ports.clock.now_ms())
@@ -207,7 +219,7 @@ def enroll(
         raise LimitError(message)
     project = canonical_root(root)
     config = _config(session)
-    with open_for_writing(session.locations, session.ports) as state:
+    with session.writing() as state:
         now_ms = session.ports.clock.now_ms()
         from timeline.guard.receipt import spend_receipt  # as above
 
@@ -243,7 +255,7 @@ def revoke(session: Session, enrollment_id: str) -> EnrolledSource:
         EnrollmentUnavailableError: no active enrollment has this id.
         StateError, SidecarError: the state cannot be used.
     """
-    with open_for_writing(session.locations, session.ports) as state:
+    with session.writing() as state:
         source = _named(state.view, enrollment_id)
         state.commit(
             [Revocation(enrollment_id=source.enrollment.enrollment_id)],
@@ -261,7 +273,7 @@ def list_sources(session: Session, root: str | None) -> "tuple[SourceStatus, ...
     from timeline.status import find_status  # a search does not need it
 
     project = None if root is None else canonical_root(root)
-    with open_repaired(session) as state:
+    with session.reading() as state:
         found = [
             find_status(state, source)
             for source in state.view.sources
@@ -294,7 +306,7 @@ def index(
     from timeline.index import index_source  # a search does not need it
 
     results: list[IndexResult | tuple[EnrolledSource, Exception]] = []
-    with open_for_writing(session.locations, session.ports) as state:
+    with session.writing() as state:
         strict = _config(session).strict_formats
         for source in asked_sources(state, session, root, source_ref):
             try:
@@ -332,7 +344,7 @@ def find(
     if window is None and query is None:
         message = "a search needs a time or two terms"
         raise QueryError(message)
-    with open_repaired(session) as state:
+    with session.reading() as state:
         sources = asked_sources(state, session, root, source_ref)
         strict = _config(session).strict_formats
         found = search(state, sources, window=window, query=query, strict_formats=strict)
@@ -349,7 +361,7 @@ def show(session: Session, root: str, event_id: str) -> tuple[Answer, LogView]:
         StateError, SidecarError: the state is not to be believed.
     """
     number = parse_event_id(event_id)
-    with open_repaired(session) as state:
+    with session.reading() as state:
         sources = asked_sources(state, session, root, None)
         strict = _config(session).strict_formats
         found = find_event(state, sources, event_id, number, strict_formats=strict)
@@ -377,7 +389,7 @@ def export_anchor(session: Session, file: Path) -> "Exported":
     """
     from timeline import carried  # a search does not need it
 
-    with open_repaired(session) as state:
+    with session.reading() as state:
         return carried.export_anchor(state, file)
 
 
@@ -387,17 +399,6 @@ def _with_anchors(answer: Answer, state: State) -> Answer:
 
 
 # -- inside ----------------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def open_repaired(session: Session) -> Iterator[State]:
-    """A state for reading; where a repair is due, under the lock with the repair taken."""
-    with open_state(session.locations, session.ports) as state:
-        if state.consistent:
-            yield state
-            return
-    with open_for_writing(session.locations, session.ports) as state:
-        yield state
 
 
 def asked_sources(

@@ -33,6 +33,7 @@ from timeline.external import External, Present
 from timeline.files import (
     DirectoryIdentity,
     check_directory,
+    find_inode,
     hold_directory,
     is_there,
     read_private,
@@ -87,6 +88,7 @@ class State:
         self._structure_checked = False
         self.external = External(locations, ports, store, keystore.pins.origin)
         self._take(reading)
+        self._database = (store.data_version(), find_inode(locations.database))
 
     @property
     def belief(self) -> Belief:
@@ -143,6 +145,19 @@ class State:
         self._take(read_log(self.locations, self.store, self.keystore, anchor=stand_in))
         self.settle()
 
+    def make_ready(self) -> None:
+        """Clear what a killed writer left, and take the one repair that may be due; the caller holds the writer lock.
+
+        Raises:
+            StateError, SidecarError: the state is not repairable, or cannot be written.
+        """
+        for folder in (self.locations.state, self.locations.trust, self.locations.keys):
+            remove_temporaries(folder)
+        self.sidecars.remove_strays()
+        if not self.consistent:
+            self.repair()
+        self.external.move_pin(self.present)
+
     def settle(self) -> None:
         """Finish or take back a change of the log key that was begun; the caller holds the writer lock.
 
@@ -172,6 +187,21 @@ class State:
             StateIncompleteError, UnsafeFileError: the anchor is missing or not private.
         """
         return read_private(self.locations.anchor, size_max=NOTE_BYTES_MAX) != self._anchor
+
+    def stands(self) -> bool:
+        """Whether everything on disk still is what was verified: anchor, head, folders, and the database as we left it.
+
+        Raises:
+            StateError: one of them is missing, not private or cannot be looked at.
+        """
+        for folder in self._folders:
+            folder.check()
+        head = read_private(self.locations.head, size_max=NOTE_BYTES_MAX)
+        return (
+            not self.is_overtaken()
+            and head == self._head
+            and self._database == (self.store.data_version(), find_inode(self.locations.database))
+        )
 
     def commit(
         self,
@@ -330,7 +360,7 @@ def open_lost(locations: Locations, ports: Ports) -> Iterator[State]:
         StateError, SidecarError: what is left is not to be believed, with the reason.
     """
     anchor = None if is_there(locations.anchor) else locations.head
-    with hold_writer_lock(locations.lock), _hold_state(locations), _opened(locations, ports, anchor) as state:
+    with hold_for_writing(locations), _opened(locations, ports, anchor) as state:
         if not state.consistent:
             state.repair()
         yield state
@@ -388,18 +418,8 @@ def open_local_for_writing(
         StateBusyError: another process is writing.
         StateError, SidecarError: see ``open_local``.
     """
-    # The lock file says whom to wait for; the folder itself keeps out a writer that uses another runtime folder.
-    with (
-        hold_writer_lock(locations.lock),
-        _hold_state(locations),
-        open_local(locations, ports, keys=keys) as state,
-    ):
-        for folder in (locations.state, locations.trust, locations.keys):
-            remove_temporaries(folder)
-        state.sidecars.remove_strays()
-        if not state.consistent:
-            state.repair()
-        state.external.move_pin(state.present)
+    with hold_for_writing(locations), open_local(locations, ports, keys=keys) as state:
+        state.make_ready()
         yield state
 
 
@@ -414,6 +434,20 @@ def open_for_writing(locations: Locations, ports: Ports, *, keys: Keys = load_ke
     with open_local_for_writing(locations, ports, keys=keys) as state:
         state.confirm()
         yield state
+
+
+@contextmanager
+def hold_for_writing(locations: Locations) -> Iterator[None]:
+    """Be the one writer while the block runs.
+
+    The lock file says whom to wait for; the folder itself keeps out a writer that uses another runtime folder.
+
+    Raises:
+        StateBusyError: another process is writing.
+        StateUnwritableError, UnsafeFileError: the lock cannot be had.
+    """
+    with hold_writer_lock(locations.lock), _hold_state(locations):
+        yield
 
 
 def _hold_state(locations: Locations) -> AbstractContextManager[None]:

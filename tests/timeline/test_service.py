@@ -124,9 +124,9 @@ def test_a_receipt_row_of_another_timeline_is_no_receipt(tmp_path: Path, world: 
     there = session_at(other.folder, world.home)
     receipt = service.receive_prompt(there, "codex", event)
     rows = []
-    with service.open_state(other.locations, there.ports) as state:
+    with there.reading() as state:
         rows = list(state.store.query("SELECT digest, envelope FROM receipt"))
-    with service.open_for_writing(world.locations, world.session.ports) as state, state.store.transaction():
+    with world.session.writing() as state, state.store.transaction():
         state.store.write("INSERT INTO receipt (digest, envelope) VALUES (?, ?)", rows)
     assert service.list_receipts(world.session, world.root) == ()
     refused = refusal_of(lambda: service.enroll(world.session, world.root, receipt.id, confirmed=True))
@@ -139,7 +139,7 @@ def test_every_byte_of_a_stored_receipt_counts(world: World) -> None:
     rollout = rollout_of(world)
     event = prompt_event(world, rollout.thread_id, str(write_transcript(world, rollout)))
     service.receive_prompt(world.session, "codex", event)
-    with service.open_for_writing(world.locations, world.session.ports) as state:
+    with world.session.writing() as state:
         ((envelope,),) = state.store.query("SELECT envelope FROM receipt")
         assert isinstance(envelope, bytes)
         survivors = []

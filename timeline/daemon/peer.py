@@ -1,0 +1,65 @@
+"""Who is at the other end of the socket: what the operating system says, never what the peer says (DESIGN 5)."""
+
+import os
+import socket
+import struct
+import sys
+from collections.abc import Mapping
+from typing import Final
+
+import msgspec
+
+from timeline.daemon.errors import PeerError
+from timeline.processes import Process, chain_of, environment_of
+
+_LINUX_CREDENTIALS: Final = struct.Struct("3i")  # struct ucred: pid, uid, gid (unix(7))
+_DARWIN_LEVEL: Final = 0  # SOL_LOCAL
+_DARWIN_PID: Final = 2  # LOCAL_PEERPID
+_DARWIN_CREDENTIALS: Final = 1  # LOCAL_PEERCRED
+_DARWIN_XUCRED: Final = struct.Struct(
+    "Ii"
+)  # struct xucred: version, uid; the groups that follow are not needed
+
+
+class Peer(msgspec.Struct, frozen=True):
+    """A client's process with its ancestors, nearest first, and its environment, as they were when it connected."""
+
+    chain: tuple[Process, ...]
+    environment: Mapping[str, str]
+
+    @property
+    def process(self) -> Process:
+        """The client itself."""
+        return self.chain[0]
+
+
+def identify(connection: socket.socket) -> Peer:
+    """Look at the process that connected.
+
+    Raises:
+        PeerError: it is another user's, or it has gone already.
+    """
+    pid, uid = _credentials(connection)
+    if uid != os.geteuid():
+        message = f"a process of uid {uid} asked"
+        raise PeerError(message)
+    chain = chain_of(pid)
+    if not chain:
+        message = f"process {pid} has gone before it could be looked at"
+        raise PeerError(message)
+    return Peer(chain, environment_of(chain[0]))
+
+
+def _credentials(connection: socket.socket) -> tuple[int, int]:
+    try:
+        if sys.platform == "darwin":
+            (pid,) = struct.unpack("i", connection.getsockopt(_DARWIN_LEVEL, _DARWIN_PID, 4))
+            found = connection.getsockopt(_DARWIN_LEVEL, _DARWIN_CREDENTIALS, 256)
+            _, uid = _DARWIN_XUCRED.unpack_from(found)
+            return pid, uid
+        found = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _LINUX_CREDENTIALS.size)
+        pid, uid, _ = _LINUX_CREDENTIALS.unpack(found)
+    except OSError as error:
+        message = "the system does not say who connected"
+        raise PeerError(message) from error
+    return pid, uid

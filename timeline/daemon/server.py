@@ -1,0 +1,234 @@
+"""The daemon's socket: accepts, reads the first line within its bounds, and hands each connection on.
+
+Everything that a client could stretch is bounded: connections, the time and the bytes of a request, the time of an
+answer. The thread that accepts sleeps without a timeout; each request has a thread for as long as it lasts, and a
+connection of the MCP relay is handed to whoever serves it.
+"""
+
+import os
+import selectors
+import socket
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Final, Protocol
+
+import msgspec
+
+from timeline.daemon.errors import PeerError
+from timeline.daemon.peer import Peer, identify
+from timeline.limits import HOOK_INPUT_BYTES_MAX
+from timeline.wire import (
+    LINE_BYTES_MAX,
+    Difference,
+    Greeting,
+    Kind,
+    WireError,
+    compare_versions,
+    format_difference,
+    parse_greeting,
+)
+
+CONNECTIONS_MAX: Final = 128
+"""Requests under way, each with its thread; one more is closed without an answer."""
+
+REQUEST_SECONDS: Final = 2.0
+"""How long a request may take to arrive: a client has it whole before it connects."""
+
+ANSWER_SECONDS: Final = 2.0
+"""How long an answer may take to leave."""
+
+ASK_BYTES_MAX: Final = 64 * 1024
+_BACKLOG: Final = 128
+_PIECE: Final = 64 * 1024
+
+
+class Request(msgspec.Struct, frozen=True):
+    """What one client asks: its first line, who it is, and for hooks and questions everything that followed."""
+
+    greeting: Greeting
+    peer: Peer
+    body: bytes
+
+
+class Desk(Protocol):
+    """Who answers. Each method may be called from several threads at once."""
+
+    version: str
+
+    def hook(self, request: Request) -> bytes:
+        """What the hook has to print."""
+        ...
+
+    def ask(self, request: Request) -> bytes:
+        """One JSON object."""
+        ...
+
+    def mcp(self, request: Request, connection: socket.socket, begun: bytes) -> None:
+        """Serve an MCP session and close the connection; ``begun`` are bytes that came behind the first line."""
+        ...
+
+    def refused(self, reason: str) -> None:
+        """Told of a client that got no answer, for the diary."""
+        ...
+
+
+class Server:
+    """A bound socket; ``run`` serves until ``stop``."""
+
+    def __init__(self, path: Path, desk: Desk) -> None:
+        """Bind and listen. The caller holds the daemon's lock: a socket that is there is a dead one's.
+
+        Raises:
+            OSError: the socket cannot be bound.
+        """
+        self._desk = desk
+        self._path = path
+        self._slots = threading.BoundedSemaphore(CONNECTIONS_MAX)
+        self._threads: set[threading.Thread] = set()
+        self._turn = threading.Lock()
+        self._stopping = False
+        self._woken, self._waker = socket.socketpair()
+        self._waker.setblocking(False)  # as a signal's handler needs it
+        self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        with suppress(FileNotFoundError):
+            path.unlink()
+        before = os.umask(0o177)  # nobody else may connect, not even before the mode could be set
+        try:
+            self._listener.bind(str(path))
+        finally:
+            os.umask(before)
+        self._listener.listen(_BACKLOG)
+        self._listener.setblocking(False)
+
+    def waker(self) -> int:
+        """The descriptor on which a byte ends the waiting, for ``signal.set_wakeup_fd``."""
+        return self._waker.fileno()
+
+    def stop(self) -> None:
+        """Accept nothing more; from any thread, and from a signal's handler."""
+        self._stopping = True
+        with suppress(OSError):
+            self._waker.send(b"x")
+
+    def run(self) -> None:
+        """Serve until ``stop``; then let the requests under way end, and close."""
+        try:
+            with selectors.DefaultSelector() as selector:
+                selector.register(self._listener, selectors.EVENT_READ)
+                selector.register(self._woken, selectors.EVENT_READ)
+                while not self._stopping:
+                    selector.select()
+                    self._accept()
+        finally:
+            # The name goes first: the other way round it could be another daemon's by then.
+            with suppress(OSError):
+                self._path.unlink()
+            self._listener.close()
+            for thread in list(self._threads):
+                thread.join()
+            self._woken.close()
+            self._waker.close()
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connection, _ = self._listener.accept()
+            except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            if not self._slots.acquire(blocking=False):
+                connection.close()
+                self._desk.refused("too-many-connections")
+                continue
+            thread = threading.Thread(target=self._serve, args=(connection,), name="request")
+            with self._turn:
+                self._threads.add(thread)
+            thread.start()
+
+    def _serve(self, connection: socket.socket) -> None:
+        try:
+            if not self._answer(connection):
+                connection.close()
+        except (WireError, PeerError) as error:
+            connection.close()
+            self._desk.refused(error.reason)
+        except OSError:  # a client that went away is no fault
+            connection.close()
+        finally:
+            self._slots.release()
+            with self._turn:
+                self._threads.discard(threading.current_thread())
+
+    def _answer(self, connection: socket.socket) -> bool:
+        """Answer one request; whether somebody else has the connection now."""
+        reading = _Reading(connection)
+        peer = identify(connection)
+        line, begun = reading.line()
+        greeting = parse_greeting(line)
+        difference = compare_versions(self._desk.version, greeting.version)
+        if difference is not None:
+            _send(connection, format_difference(self._desk.version, difference))
+            if difference is Difference.OLDER:
+                self.stop()
+            return False
+        if greeting.kind is Kind.MCP:
+            connection.settimeout(None)
+            self._desk.mcp(Request(greeting, peer, b""), connection, begun)
+            return True
+        bound = HOOK_INPUT_BYTES_MAX if greeting.kind is Kind.HOOK else ASK_BYTES_MAX
+        request = Request(greeting, peer, reading.rest(begun, bound))
+        respond: Callable[[Request], bytes] = (
+            self._desk.hook if greeting.kind is Kind.HOOK else self._desk.ask
+        )
+        _send(connection, respond(request))
+        return False
+
+
+class _Reading:
+    """What a client sends, until its time is over; a client that sends a byte now and then gets no more of it."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._end = time.monotonic() + REQUEST_SECONDS
+
+    def line(self) -> tuple[bytes, bytes]:
+        """The first line without its newline, and what came behind it."""
+        found = b""
+        while b"\n" not in found:
+            piece = self._piece()
+            if not piece or len(found) > LINE_BYTES_MAX:
+                message = "a client must begin with a line"
+                raise WireError(message)
+            found += piece
+        line, _, rest = found.partition(b"\n")
+        if len(line) >= LINE_BYTES_MAX:
+            message = f"a client's first line must be shorter than {LINE_BYTES_MAX} bytes"
+            raise WireError(message)
+        return line, rest
+
+    def rest(self, begun: bytes, bound: int) -> bytes:
+        """Everything to the end, ``begun`` included."""
+        pieces, size = [begun], len(begun)
+        while piece := self._piece():
+            size += len(piece)
+            if size > bound:
+                message = f"a request must be at most {bound} bytes"
+                raise WireError(message)
+            pieces.append(piece)
+        return b"".join(pieces)
+
+    def _piece(self) -> bytes:
+        left = self._end - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        self._connection.settimeout(left)
+        return self._connection.recv(_PIECE)
+
+
+def _send(connection: socket.socket, content: bytes) -> None:
+    connection.settimeout(ANSWER_SECONDS)
+    connection.sendall(content)
+    with suppress(OSError):
+        connection.shutdown(socket.SHUT_WR)
