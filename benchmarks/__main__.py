@@ -4,17 +4,19 @@ import json
 import sys
 from dataclasses import asdict
 
-from benchmarks import adapters, commit, follow, index, log, recheck, search, startup
+from benchmarks import adapters, commit, daemon, follow, hook, index, log, recheck, search, startup
 from benchmarks.measure import Figure
 
 _ALL = {
     "startup": startup.figures,
+    "hook": hook.figures,
     "recheck": recheck.figures,
     "search": search.figures,
     "adapters": adapters.figures,
     "index": index.figures,
     "follow": follow.figures,
     "commit": commit.figures,
+    "daemon": daemon.figures,
     "log": log.figures,
 }
 _OPTIONS = {"--quick", "--json"}

@@ -9,7 +9,7 @@ import gc
 
 def main() -> None:
     """``timeline``."""
-    _run("main")
+    _run("main", _be_daemon)
 
 
 def main_receipt() -> None:
@@ -32,10 +32,22 @@ def main_witness() -> None:
     _run("main_witness")
 
 
-def _run(name: str) -> None:
+def _run(name: str, *arguments: object) -> None:
     gc.disable()
     from timeline import cli
 
     gc.freeze()
     gc.enable()
-    getattr(cli, name)()
+    getattr(cli, name)(*arguments)
+
+
+def _be_daemon() -> None:
+    """Put the daemon together: command line, daemon and MCP server do not know each other (DESIGN 4)."""
+    import os
+
+    from timeline import __version__
+    from timeline.daemon.program import run
+    from timeline.mcp_server.serving import McpServer
+    from timeline.service import session_from
+
+    run(session_from(os.environ), lambda on_fault: McpServer(__version__, on_fault))

@@ -68,14 +68,16 @@ def index_source(
     source: EnrolledSource,
     *,
     max_bytes: int = INDEX_BYTES_MAX,
+    proof_bytes: int | None = None,
     operations: int | None = None,
     progress: Progress | None = None,
     strict_formats: bool = False,
 ) -> IndexResult:
     """Index a source from where it stands, in operations of at most ``max_bytes``; the caller holds the lock.
 
-    ``operations`` bounds how many are run; ``None`` runs to the end of the snapshot. ``strict_formats`` commits
-    nothing of a file once something in it was not understood, nor accepted by the owner.
+    ``proof_bytes`` of what stood before a followed file grew are compared as well, ``max_bytes`` unless given; with 0
+    none are. ``operations`` bounds how many are run; ``None`` runs to the end of the snapshot. ``strict_formats``
+    commits nothing of a file once something in it was not understood, nor accepted by the owner.
 
     Raises:
         LimitError: ``max_bytes`` is not within 64 KiB to 16 MiB (T19).
@@ -95,7 +97,9 @@ def index_source(
             progress=progress,
             strict_formats=strict_formats,
         )
-        prove_prefix(state, source, max_bytes)
+        budget = max_bytes if proof_bytes is None else proof_bytes
+        if budget:
+            prove_prefix(state, source, budget)
     except SourceError as error:
         record_break(state, source, error)
         raise

@@ -73,7 +73,7 @@ class Live:
             raise
 
     def _current(self, locations: Locations, ports: Ports) -> State:
-        if self._state is not None and self._state.stands():
+        if self._state is not None and _stands(self._state):
             return self._state
         self.close()
         self.openings += 1
@@ -113,3 +113,10 @@ class Live:
         if self._confirmed_at is None:
             return True
         return ports.stopwatch.seconds() - self._confirmed_at >= anchors.policy.freshness_seconds
+
+
+def _stands(state: State) -> bool:
+    try:
+        return state.stands()
+    except StateError:  # opening it again says what is wrong
+        return False

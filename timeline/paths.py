@@ -85,9 +85,29 @@ class Locations(msgspec.Struct, frozen=True):
         return _below(self.config, "config.toml")
 
     @property
+    def installed(self) -> Path:
+        """What was changed in hosts' files, and how to undo it; it is there before ``init`` and outlives a restore."""
+        return _below(self.config, "installed")
+
+    @property
     def lock(self) -> Path:
         """The one writer's lock."""
         return _below(self.runtime, "writer.lock")
+
+    @property
+    def socket(self) -> Path:
+        """Where the daemon is asked."""
+        return _below(self.runtime, "daemon.sock")
+
+    @property
+    def daemon_lock(self) -> Path:
+        """Held by the daemon for as long as it lives."""
+        return _below(self.runtime, "daemon.lock")
+
+    @property
+    def diary(self) -> Path:
+        """What the daemon notes of its work; no text of a transcript."""
+        return _below(self.runtime, "daemon.log")
 
     def trust_is_apart(self) -> bool:
         """Whether neither of state and trust lies inside the other."""

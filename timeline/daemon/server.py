@@ -210,14 +210,17 @@ class _Reading:
 
     def rest(self, begun: bytes, bound: int) -> bytes:
         """Everything to the end, ``begun`` included."""
-        pieces, size = [begun], len(begun)
-        while piece := self._piece():
+        pieces, size = [], 0
+        piece = begun
+        while True:
             size += len(piece)
             if size > bound:
                 message = f"a request must be at most {bound} bytes"
                 raise WireError(message)
             pieces.append(piece)
-        return b"".join(pieces)
+            piece = self._piece()
+            if not piece:
+                return b"".join(pieces)
 
     def _piece(self) -> bytes:
         left = self._end - time.monotonic()

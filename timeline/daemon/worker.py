@@ -102,13 +102,14 @@ class Worker:
             raise DaemonStoppingError(message)
 
     def _run(self) -> None:
+        job: Callable[[], object]
         while True:
             with self._turn:
                 while not self._calls and not self._work and not self._stopping:
                     self._idle.set()
                     self._turn.wait()
                 if self._calls:
-                    name, job = "", self._calls.popleft()
+                    name, job = "call", self._calls.popleft()
                 elif self._work:
                     name, job = self._work.popitem(last=False)
                 else:

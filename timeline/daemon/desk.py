@@ -1,0 +1,161 @@
+"""Who answers at the daemon's socket: hooks go to ``reception``, tools to ``toolbox``, questions are answered here."""
+
+import os
+import socket
+from collections.abc import Callable
+from typing import Final, Protocol
+
+import msgspec
+
+from timeline import __version__
+from timeline.activity import ActivityReport
+from timeline.clock import format_utc
+from timeline.daemon.errors import DaemonError
+from timeline.daemon.following import Following
+from timeline.daemon.reception import Reception
+from timeline.daemon.server import Request
+from timeline.daemon.shared import Shared
+from timeline.daemon.toolbox import Toolbox
+from timeline.diary import Diary
+from timeline.errors import StateMissingError
+from timeline.service import REFUSALS, Session
+
+
+class McpServing(Protocol):
+    """The MCP server (``timeline.mcp_server``), which loads the SDK when it is first needed."""
+
+    def serve(self, connection: socket.socket, begun: bytes, tools: Toolbox) -> None:
+        """Serve one session in a thread of its own, and close the connection at its end."""
+        ...
+
+    def preload(self) -> None:
+        """Load what it needs, so that the first session need not wait."""
+        ...
+
+    def stop(self) -> None:
+        """End every session."""
+        ...
+
+
+MakeMcp = Callable[[Callable[[str, str], None]], McpServing]
+"""Makes the MCP server; the argument is told of its faults: where, and the class of the error."""
+
+
+class Question(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What a client may ask: ``status``, ``version`` or ``stop``."""
+
+    ask: str
+
+
+class Status(msgspec.Struct, frozen=True):
+    """The daemon as it is. ``state`` is ``ready``, ``no-state`` or ``refused``, with the reason."""
+
+    version: str
+    pid: int
+    started_at: str
+    state: str
+    reason: str | None
+    watching: int
+    mcp_sessions: int
+    permits: int
+    log_readings: int
+    activity: ActivityReport
+
+
+_STATUS_SECONDS: Final = 5.0
+
+
+class FrontDesk:
+    """A ``Desk``."""
+
+    version = __version__
+
+    def __init__(self, session: Session, diary: Diary, make_mcp: MakeMcp) -> None:
+        """Nothing runs before ``start``."""
+        self.on_stop: Callable[[], None] = lambda: None
+        self._shared = Shared(session, diary)
+        self._following = Following(self._shared)
+        self._mcp = make_mcp(self._note_fault)
+        self._reception = Reception(self._shared, self._following, self._mcp.preload)
+        self._started_ms = self._shared.now_ms()
+
+    def start(self) -> None:
+        """Begin to work; the timeline is opened and verified at once, so that the first question finds it open."""
+        self._shared.worker.start()
+        self._following.refresh()
+
+    def close(self) -> None:
+        """End MCP sessions and watching, finish what is queued, and let go of the timeline."""
+        self._mcp.stop()
+        self._following.close()
+        self._shared.worker.stop()
+        self._shared.live.close()
+
+    def hook(self, request: Request) -> bytes:
+        """What the hook has to print; nothing where anything goes wrong, which is written down."""
+        try:
+            return self._reception.hear(request)
+        except Exception as error:  # noqa: BLE001  # a broken daemon never blocks the user's work
+            self._shared.note_failure("hook", error)
+            return b""
+
+    def ask(self, request: Request) -> bytes:
+        """One JSON object: an answer, or an error with its reason."""
+        try:
+            question = msgspec.json.decode(request.body, type=Question)
+        except msgspec.MsgspecError:
+            return _error(DaemonError("a question must be one JSON object with the field `ask`"))
+        match question.ask:
+            case "status":
+                return msgspec.json.encode(self._status())
+            case "version":
+                return msgspec.json.encode({"version": self.version})
+            case "stop":
+                self.on_stop()
+                return msgspec.json.encode({"stopping": os.getpid()})
+            case _:
+                return _error(DaemonError("field ask: must be status, version or stop"))
+
+    def mcp(self, request: Request, connection: socket.socket, begun: bytes) -> None:
+        """Serve an MCP session."""
+        self._mcp.serve(connection, begun, Toolbox(self._shared, request))
+
+    def refused(self, reason: str) -> None:
+        """Write down a client that got no answer."""
+        self._shared.diary.write("refused", level="warning", kind="client", reason=reason)
+
+    def _note_fault(self, place: str, error: str) -> None:
+        self._shared.diary.write("fault", level="error", kind="mcp", error=error, place=place)
+
+    def _status(self) -> Status:
+        state, reason = self._state()
+        activity = self._shared.activity()
+        return Status(
+            version=self.version,
+            pid=os.getpid(),
+            started_at=format_utc(self._started_ms),
+            state=state,
+            reason=reason,
+            watching=self._following.count,
+            mcp_sessions=activity.connections,
+            permits=len(self._shared.permits),
+            log_readings=self._shared.live.openings,
+            activity=activity,
+        )
+
+    def _state(self) -> tuple[str, str | None]:
+        def look(session: Session) -> None:
+            with session.reading_local():
+                pass
+
+        try:
+            self._shared.call(look, wait_seconds=_STATUS_SECONDS)
+        except StateMissingError as error:
+            return "no-state", error.reason
+        except REFUSALS as error:
+            return "refused", error.reason
+        return "ready", None
+
+
+def _error(error: DaemonError) -> bytes:
+    return msgspec.json.encode({"error": error.message, "reason": error.reason, "hint": error.hint})

@@ -1,0 +1,179 @@
+"""What the daemon does when a host's hook comes: a receipt, a permit, a reading, and as a rule no word (DESIGN 7, 10).
+
+The hook prints what is answered here, in its host's own dialect. A prompt gives a receipt; a guarded tool a permit or
+a refusal; a tool that ran lets a followed transcript be read on. Whatever fails is written down and says nothing: only
+a guarded tool is ever refused, and the server refuses it as well, since hosts skip hooks.
+"""
+
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import msgspec
+
+from timeline import dialects
+from timeline.activity import PermitStanding
+from timeline.daemon.callers import see_caller
+from timeline.daemon.errors import DaemonStoppingError
+from timeline.daemon.following import Following
+from timeline.daemon.server import Request
+from timeline.daemon.shared import HOOK_SECONDS, Shared
+from timeline.dialects import HookEvent
+from timeline.errors import StateMissingError
+from timeline.guard.errors import GroupSuppressedError
+from timeline.guard.request import tool_named
+from timeline.limits import RECEIPTS_PENDING_MAX
+from timeline.recall import Denied, Permitted, permit_call
+from timeline.service import REFUSALS, Session, receive_prompt
+
+if TYPE_CHECKING:
+    from timeline.guard.receipt import Receipt
+
+_READS_ON: Final = frozenset(
+    {"PostToolUse", "PostToolUseFailure", "Stop", "SessionEnd", "PreCompact", "PostCompact"}
+)
+"""Events after which the host has written something that a followed source may show."""
+
+
+class Reception:
+    """Hears the hooks; threads share it."""
+
+    def __init__(self, shared: Shared, following: Following, preload: Callable[[], None]) -> None:
+        """``preload`` readies the MCP server: its session begins within the second."""
+        self._shared = shared
+        self._following = following
+        self._preload = preload
+        self._turn = threading.Lock()
+        self._pending: dict[tuple[str, str], Receipt] = {}
+        """The newest receipt of each session, until a standing consent spends it or it ends."""
+
+    def hear(self, request: Request) -> bytes:
+        """What the hook has to print.
+
+        Raises:
+            TimelineError: it is no hook of a known host, or its use case is refused.
+        """
+        host = request.greeting.words[0] if request.greeting.words else ""
+        event = dialects.parse_hook(host, request.body)
+        self._remember(event)
+        if event.event == "SessionStart":
+            self._preload()
+        self._spend_on_consent(event)
+        if event.event == "UserPromptSubmit":
+            self._prompted(event, request)
+        elif event.event == "PreToolUse" and event.tool is not None and tool_named(event.tool) is not None:
+            return self._permit(event, request)
+        elif event.event in _READS_ON:
+            self._following.read_on(event.host, event.session)
+        return dialects.nothing(event.host, event.event)
+
+    def _remember(self, event: HookEvent) -> None:
+        size = _size_of(event.transcript)
+        now_ms = self._shared.now_ms()
+        self._shared.saw(
+            lambda activity: activity.saw_hook(
+                event.host, event.session, event.event, now_ms, transcript=event.transcript, size=size
+            )
+        )
+
+    # -- prompts -----------------------------------------------------------------------------------------------
+
+    def _prompted(self, event: HookEvent, request: Request) -> None:
+        def issue(session: Session) -> "Receipt":
+            of_peer = msgspec.structs.replace(session, environment=request.peer.environment)
+            return receive_prompt(of_peer, event.host, request.body, peer=request.peer.chain)
+
+        try:
+            receipt = self._shared.call(issue, wait_seconds=HOOK_SECONDS)
+        except StateMissingError:
+            return  # nobody has run `timeline init`
+        now_ms = self._shared.now_ms()
+        self._shared.saw(lambda activity: activity.saw_receipt(event.host, event.session, now_ms))
+        self._shared.diary.write("receipt", host=event.host, session=event.session, standing="issued")
+        with self._turn:
+            self._pending.pop((event.host, event.session), None)
+            self._pending[event.host, event.session] = receipt
+            if len(self._pending) > RECEIPTS_PENDING_MAX:
+                del self._pending[next(iter(self._pending))]
+
+    def _spend_on_consent(self, event: HookEvent) -> None:
+        """Let the owner's standing consent spend this session's receipt, once its transcript shows the prompt."""
+        key = (event.host, event.session)
+        with self._turn:
+            receipt = self._pending.get(key)
+        if receipt is None:
+            return
+        if receipt.expires_at <= self._shared.now_ms():
+            self._forget(key, receipt)
+            return
+
+        def spend() -> None:
+            from timeline.consenting import spend_on_consent  # most timelines have no standing consent
+
+            enrollment = spend_on_consent(self._shared.session, receipt)
+            if enrollment is not None:
+                self._forget(key, receipt)
+                self._shared.diary.write("receipt", host=event.host, session=event.session, standing="spent")
+                self._following.refresh()
+
+        try:
+            self._shared.worker.post(f"consent:{event.host}:{event.session}", spend)
+        except DaemonStoppingError:  # the receipt waits in the state
+            return
+
+    def _forget(self, key: tuple[str, str], receipt: "Receipt") -> None:
+        with self._turn:
+            if self._pending.get(key) is receipt:
+                del self._pending[key]
+
+    # -- permits -----------------------------------------------------------------------------------------------
+
+    def _permit(self, event: HookEvent, request: Request) -> bytes:
+        found = self._decide(event, request)
+        refused = found.reason if isinstance(found, Denied) else None
+        standing: PermitStanding = "issued" if refused is None else "refused"
+        now_ms = self._shared.now_ms()
+        self._shared.saw(
+            lambda activity: activity.saw_permit(event.host, event.session, standing, now_ms, reason=refused)
+        )
+        self._shared.diary.write(
+            "permit", host=event.host, session=event.session, standing=standing, reason=refused
+        )
+        if isinstance(found, Denied):
+            hint = f": {found.hint}" if found.hint else ""
+            return dialects.deny(event.host, f"timeline: {found.reason}{hint}")
+        return b""
+
+    def _decide(self, event: HookEvent, request: Request) -> Permitted | Denied | None:
+        try:
+            if event.names_group:
+                message = "the hook's input names a group"
+                raise GroupSuppressedError(message)
+            caller = see_caller(request.peer)
+            return self._shared.call(
+                lambda session: permit_call(
+                    session,
+                    self._shared.permits,
+                    host=event.host,
+                    hook_session=event.session,
+                    thread=event.thread,
+                    cwd=event.cwd,
+                    tool=event.tool or "",
+                    tool_input=event.tool_input or {},
+                    tool_use_id=event.tool_use or "",
+                    caller=caller,
+                ),
+                wait_seconds=HOOK_SECONDS,
+            )
+        except REFUSALS as error:
+            return Denied(error.reason, error.hint or "")
+
+
+def _size_of(path: str | None) -> int | None:
+    if path is None:
+        return None
+    try:
+        return Path(path).stat().st_size
+    except OSError:
+        return None

@@ -1,0 +1,76 @@
+"""What the parts of a running daemon share: the open timeline and its worker, what was seen, and what is permitted."""
+
+import threading
+from collections.abc import Callable
+from typing import Final, TypeVar
+
+import msgspec
+
+from timeline.activity import Activity, ActivityReport
+from timeline.daemon.worker import Worker
+from timeline.diary import Diary
+from timeline.guard.permit import PermitBook
+from timeline.live import Live
+from timeline.service import REFUSALS, Session
+
+Result = TypeVar("Result")
+
+CALL_SECONDS: Final = 60.0
+"""How long a tool may wait for its turn and its answer: an index of a long transcript takes seconds."""
+
+HOOK_SECONDS: Final = 0.14
+"""How long a hook may: it has 150 ms in all, and prints nothing that comes later."""
+
+
+class Shared:
+    """One for each daemon. Threads share it."""
+
+    def __init__(self, session: Session, diary: Diary) -> None:
+        """Open nothing yet."""
+        self.live = Live()
+        self.session = msgspec.structs.replace(session, opener=self.live)
+        self.diary = diary
+        self.permits = PermitBook()
+        self.worker = Worker(self.note_failure)
+        self._activity = Activity()
+        self._seen = threading.Lock()
+
+    def now_ms(self) -> int:
+        """UTC milliseconds."""
+        return self.session.ports.clock.now_ms()
+
+    def call(self, job: Callable[[Session], Result], *, wait_seconds: float = CALL_SECONDS) -> Result:
+        """Run a use case on the timeline's thread; see ``Worker.call``."""
+        return self.worker.call(lambda: job(self.session), wait_seconds=wait_seconds)
+
+    def saw(self, look: Callable[[Activity], object]) -> None:
+        """Remember something of a session."""
+        with self._seen:
+            look(self._activity)
+
+    def activity(self) -> ActivityReport:
+        """What was seen so far."""
+        with self._seen:
+            return self._activity.report(self.now_ms())
+
+    def note_failure(self, name: str, error: Exception) -> None:
+        """Write down what failed while nobody waited: a reason where it is a refusal, else where it was raised."""
+        kind = name.partition(":")[0]
+        if isinstance(error, REFUSALS):
+            self.diary.write("refused", level="warning", kind=kind, reason=error.reason)
+            return
+        self.diary.write(
+            "fault", level="error", kind=kind, error=type(error).__name__, place=_place_of(error)
+        )
+
+
+def _place_of(error: Exception) -> str:
+    """The module and line of our own code where an error was raised; never its message, which may quote anything."""
+    place = "?"
+    trace = error.__traceback__
+    while trace is not None:
+        module = trace.tb_frame.f_globals.get("__name__", "")
+        if isinstance(module, str) and module.partition(".")[0] in {"timeline", "adapters", "sidecars"}:
+            place = f"{module}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return place

@@ -1,0 +1,73 @@
+"""The tools of one MCP connection: whose it is says the operating system, not the host's configuration alone."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from timeline.answers import AUTHORITY
+from timeline.daemon.callers import see_caller
+from timeline.daemon.errors import DaemonError
+from timeline.daemon.server import Request
+from timeline.daemon.shared import Shared
+from timeline.guard.request import Tool
+from timeline.guard.transport import nearest_host
+from timeline.recall import TOOLS, ToolCall
+from timeline.service import REFUSALS, Session
+
+
+class Toolbox:
+    """Answers the calls of one connection; its methods may be called from several threads."""
+
+    def __init__(self, shared: Shared, request: Request) -> None:
+        """Remember whose connection it is."""
+        self._shared = shared
+        self._host = request.greeting.words[0] if request.greeting.words else ""
+        self._peer = request.peer
+        found = nearest_host(self._peer.chain)
+        self._process = None if found is None else (found.process.pid, found.process.started)
+
+    def opened(self) -> None:
+        """The session begins."""
+        self._shared.saw(lambda activity: activity.saw_connection(self._process, is_open=True))
+
+    def closed(self) -> None:
+        """The session is over."""
+        self._shared.saw(lambda activity: activity.saw_connection(self._process, is_open=False))
+
+    def call(self, name: str, arguments: Mapping[str, object], meta: Mapping[str, object]) -> "Answered":
+        """Answer one call; blocks until the timeline's thread has done it."""
+        try:
+            tool = Tool(name)
+            given = ToolCall(self._host, arguments, meta, see_caller(self._peer))
+            structured = self._shared.call(lambda session: self._use(session, tool, given))
+        except (ValueError, *REFUSALS) as error:
+            refusal = error if isinstance(error, REFUSALS) else DaemonError("no such tool")
+            structured = {
+                "status": "unavailable",
+                "blocked": True,
+                "reason": refusal.reason,
+                "hint": refusal.hint or "",
+                "authority": AUTHORITY,
+            }
+        self._note(name, structured)
+        return Answered(structured, bool(structured.get("blocked")))
+
+    def _use(self, session: Session, tool: Tool, given: ToolCall) -> dict[str, Any]:
+        return TOOLS[tool](session, self._shared.permits, given)
+
+    def _note(self, name: str, structured: Mapping[str, Any]) -> None:
+        self._shared.diary.write(
+            "call",
+            host=self._host,
+            tool=name,
+            status=str(structured.get("status")),
+            reason=structured.get("reason"),
+        )
+
+
+class Answered(msgspec.Struct, frozen=True):
+    """What a tool found, and whether the call was refused; in the shape that the MCP server takes."""
+
+    structured: Mapping[str, Any]
+    is_error: bool = False
