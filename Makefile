@@ -5,20 +5,24 @@
 #   make check   format, lint, types, import layers
 #   make bench   the measurements
 #   make agmi    a third party's tampering suite, fetched beside the environment (needs the network once)
+#   make e2e-hosts  the real Codex and Kimi Code against a scripted model (needs the rig: docs/hosts.md)
+#   make plugins plugin packages of all hosts, into dist/plugins
+#   make inspector  fetch the MCP Inspector, which tests/mcp then use (needs npm, and the network once)
 #   make fix     format, mend what can be mended, write the generated documents
 #   make clean   remove what the other targets made
 
 VENV  := .venv
 PY    := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
-CODE  := timeline adapters sidecars tests benchmarks docs
+CODE  := timeline adapters sidecars tests benchmarks docs plugins
 AGMI  := .agmi_cache
+INSPECTOR := .inspector_cache
 
 # A host (Codex, Claude Code, King, Kimi Code) that runs make leaves its variables to us; so may the owner's own
 # TIMELINE_* settings. The demo and the tests must see neither.
 SCRUB := $(shell env | sed -nE 's/^((CODEX|CLAUDE|BLUN|KING|KIMI|AGENTSPINE|TIMELINE)[A-Za-z0-9_]*)=.*/-u \1/p')
 
-.PHONY: demo test check bench agmi fix clean
+.PHONY: demo test check bench agmi e2e-hosts inspector plugins fix clean
 
 demo: $(STAMP)
 	@env $(SCRUB) $(VENV)/bin/timeline demo
@@ -38,6 +42,11 @@ bench: $(STAMP)
 agmi: $(STAMP) $(AGMI)/.installed
 	@env $(SCRUB) PYTHONPATH=$(AGMI) $(PY) -m tests.agmi
 
+# The rig is named after the owner's variables were taken away; it lies beside the checkout, else TIMELINE_LAB says where.
+TIMELINE_LAB ?= ../shared/lab
+e2e-hosts: $(STAMP)
+	@env $(SCRUB) TIMELINE_LAB="$(TIMELINE_LAB)" $(PY) -m tests.hosts $(CASES)
+
 # Beside the environment and not in it: nothing of ours may come to depend on the suite. Its bytes are pinned.
 $(AGMI)/.installed: tests/agmi/requirements.txt
 	@rm -rf $(AGMI)
@@ -45,14 +54,21 @@ $(AGMI)/.installed: tests/agmi/requirements.txt
 	    --target $(AGMI) --requirement $<
 	@touch $@
 
+plugins: $(STAMP)
+	@$(PY) plugins/build.py dist/plugins
+
 fix: $(STAMP)
 	@$(VENV)/bin/ruff check --quiet --fix-only $(CODE)
 	@$(VENV)/bin/ruff format --quiet $(CODE)
 	@$(PY) docs/generate_cli.py
 	@$(PY) docs/generate_errors.py
 
+# Pinned; the suite itself installs nothing, and skips what needs it.
+inspector:
+	@npm install --silent --no-audit --no-fund --prefix $(INSPECTOR) @modelcontextprotocol/inspector@0.15.0
+
 clean:
-	@rm -rf $(VENV) $(AGMI) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	@rm -rf $(VENV) $(AGMI) $(INSPECTOR) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	@find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Made again when pyproject.toml changes. A candidate is tried by running it: a pyenv shim exists but may not run.

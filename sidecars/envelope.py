@@ -24,7 +24,7 @@ from sidecars.errors import (
     UnknownKeyError,
     UnsupportedVersionError,
 )
-from sidecars.keys import SIGNATURE_BYTES, KeyRef, Signer, Verifier, find_verifier
+from sidecars.keys import SIGNATURE_BYTES, KeyRef, Signing, Verifier, find_verifier
 
 MAGIC: Final = "timeline-envelope/v1"
 HEADER_BYTES_MAX: Final = 8 * 1024
@@ -76,7 +76,7 @@ def pae(payload_type: str, payload: bytes) -> bytes:
     return b"DSSEv1 %d %s %d %s" % (len(name), name, len(payload), payload)
 
 
-def seal(payload_type: str, payload: bytes, signers: Sequence[Signer]) -> bytes:
+def seal(payload_type: str, payload: bytes, signers: Sequence[Signing]) -> bytes:
     """The envelope of ``payload`` signed by 1 to 8 different signers.
 
     Raises:

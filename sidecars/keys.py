@@ -10,7 +10,7 @@ import hashlib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Protocol
 
 from sidecars.encoding import from_base64, from_hex, to_base64
 from sidecars.errors import BadSignatureError, MalformedError, UnsupportedVersionError
@@ -163,6 +163,24 @@ class Verifier:
             crypto_sign_open(signature + message, self.public_key)
         except exceptions.CryptoError as error:
             raise BadSignatureError(f"signature by {self.ref} does not fit the signed bytes") from error
+
+
+class Signing(Protocol):
+    """What signs for a public key, wherever the private key is and whoever has to be asked."""
+
+    @property
+    def verifier(self) -> Verifier:
+        """The public key."""
+        ...
+
+    @property
+    def ref(self) -> KeyRef:
+        """How its signatures name the key."""
+        ...
+
+    def sign(self, message: bytes) -> bytes:
+        """The 64-byte signature over ``message``."""
+        ...
 
 
 class Signer:

@@ -13,17 +13,33 @@ from typing import Annotated, Final, Literal, TypeAlias
 
 import msgspec
 
+from sidecars.anchors import (
+    ANCHORS_MAX,
+    DEADLINE_MS_MAX,
+    DEADLINE_MS_MIN,
+    FRESHNESS_SECONDS_MAX,
+    FRESHNESS_SECONDS_MIN,
+    UNWITNESSED_MAX,
+    AnchorEntry,
+    AnchorPolicy,
+    AnchorRecovery,
+    check_anchors,
+)
+from sidecars.consent import CONSENTED_MS_MAX, ConsentPolicy, check_consent_policy
 from sidecars.envelope import parse_envelope, seal, verify_envelope
 from sidecars.errors import MalformedError, PayloadTypeError, UnknownKeyError
-from sidecars.keys import Signer, Verifier
+from sidecars.growth import Extension, Invalidation, PrefixProof
+from sidecars.keys import Signing, Verifier
 from sidecars.lineage import Fork, Restoration, check_fork
 from sidecars.merkle import leaf_hash as merkle_leaf_hash
 from sidecars.wire import (
     Count,
+    Decimal,
     DigestText,
     EnrollmentRef,
     Identifier,
     Origin,
+    ProjectRoot,
     SourceRef,
     TimeMs,
     TypeName,
@@ -31,6 +47,47 @@ from sidecars.wire import (
     format_struct,
     parse_struct,
 )
+
+__all__ = [
+    "ANCHORS_MAX",
+    "BATCH_SIZE_MAX",
+    "DEADLINE_MS_MAX",
+    "DEADLINE_MS_MIN",
+    "EVICTS_MAX",
+    "FRESHNESS_SECONDS_MAX",
+    "FRESHNESS_SECONDS_MIN",
+    "LEAF_BYTES_MAX",
+    "SALT_BYTES",
+    "SCHEMA",
+    "SIGNED_BY",
+    "UNWITNESSED_MAX",
+    "AnchorEntry",
+    "AnchorPolicy",
+    "AnchorRecovery",
+    "Body",
+    "ConsentPolicy",
+    "EnrolledSource",
+    "Enrollment",
+    "EnrollmentBinding",
+    "EpochReason",
+    "Extension",
+    "FormatPolicy",
+    "Invalidation",
+    "KeyEpoch",
+    "Kind",
+    "Leaf",
+    "Policy",
+    "PrefixProof",
+    "Revocation",
+    "Role",
+    "SidecarEntry",
+    "format_leaf",
+    "leaf_hash",
+    "open_leaf",
+    "parse_leaf",
+    "payload_type",
+    "seal_leaf",
+]
 
 SCHEMA: Final = "timeline-leaf/v1"
 SALT_BYTES: Final = 32
@@ -44,15 +101,6 @@ BATCH_SIZE_MAX: Final = 256
 
 EVICTS_MAX: Final = 4096
 """One sidecar for each event that a source may keep."""
-
-ANCHORS_MAX: Final = 16
-"""As many signatures as every C2SP note reader must take."""
-
-FRESHNESS_SECONDS_MIN: Final = 60
-FRESHNESS_SECONDS_MAX: Final = 30 * 24 * 3600
-DEADLINE_MS_MIN: Final = 100
-DEADLINE_MS_MAX: Final = 30_000
-UNWITNESSED_MAX: Final = 1_000_000
 
 _TYPE_PREFIX: Final = "application/vnd.timeline.leaf."
 _TYPE_SUFFIX: Final = ".v1+json"
@@ -70,6 +118,7 @@ class Kind(StrEnum):
 
     POLICY = "policy"
     FORMAT_POLICY = "format-policy"
+    CONSENT_POLICY = "consent-policy"
     ANCHOR_POLICY = "anchor-policy"
     ANCHOR_RECOVERY = "anchor-recovery"
     RESTORATION = "restoration"
@@ -88,6 +137,7 @@ class Kind(StrEnum):
 SIGNED_BY: Final = {
     Kind.POLICY: Role.OWNER,
     Kind.FORMAT_POLICY: Role.OWNER,
+    Kind.CONSENT_POLICY: Role.OWNER,
     Kind.ANCHOR_POLICY: Role.OWNER,
     Kind.ANCHOR_RECOVERY: Role.OWNER,
     Kind.RESTORATION: Role.OWNER,
@@ -100,25 +150,20 @@ SIGNED_BY: Final = {
     Kind.PREFIX_PROOF: Role.LOG,
     Kind.INVALIDATION: Role.LOG,
 }
-"""Which key a kind needs. A kind that is missing here cannot be signed, opened or admitted."""
+"""Which key a kind needs. A kind that is missing here cannot be signed, opened or admitted.
+
+One body departs from it: an enrollment that names a standing consent needs the log key (``Leaf.signed_by``).
+"""
+
+_EITHER: Final = frozenset({Kind.ENROLLMENT})
+"""Kinds whose bodies say which key they need: either key is tried, and the body decides once it is verified."""
 
 # -- bodies ----------------------------------------------------------------------------------------------------
 
 ScopeId = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9:_.@/-]{0,127}\Z")]
 TranscriptPath = Annotated[str, msgspec.Meta(pattern=r"^/[^\x00-\x1f\x7f]*\Z", max_length=4096)]
-ProjectRoot = Annotated[str, msgspec.Meta(pattern=r"^/[^\x00-\x1f\x7f]*\Z", max_length=4096)]
-Decimal = Annotated[str, msgspec.Meta(pattern=r"^(0|-?[1-9][0-9]{0,19})\Z")]
-"""A 64-bit number of the file system, as text because RFC 8785 stops at 2^53 - 1."""
-
-
 EpochReason = Literal["first", "rotation", "lost", "compromised"]
 """Why a log key came into force; what became of the key before it."""
-
-AnchorName = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9][a-z0-9-]{0,31}\Z")]
-"""The owner's name for an external anchor; also a file name."""
-
-AnchorAddress = Annotated[str, msgspec.Meta(pattern=r"^[\x21-\x7e]{1,512}\Z")]
-"""Where an external anchor is asked: a URL, a DSN without a password, or a path."""
 
 
 class Policy(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="policy", tag_field="kind"):
@@ -136,43 +181,6 @@ class FormatPolicy(
     host: Identifier
     type: TypeName
     accepted: bool
-
-
-class AnchorEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One external anchor: what it is, where it is asked, and the key that is pinned for a witness (a vkey)."""
-
-    name: AnchorName
-    type: Literal["file", "postgres", "witness"]
-    address: AnchorAddress
-    key: Vkey | None
-
-
-class AnchorPolicy(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="anchor-policy", tag_field="kind"
-):
-    """Which external anchors must confirm the log from here on; it replaces the one before, and may name none.
-
-    ``quorum`` of them must have confirmed within ``freshness_seconds``; each is given ``deadline_ms`` to answer, and at
-    most ``unwitnessed_max`` leaves may follow what a quorum has confirmed.
-    """
-
-    anchors: Annotated[tuple[AnchorEntry, ...], msgspec.Meta(max_length=ANCHORS_MAX)]
-    quorum: Annotated[int, msgspec.Meta(ge=0, le=ANCHORS_MAX)]
-    freshness_seconds: Annotated[int, msgspec.Meta(ge=FRESHNESS_SECONDS_MIN, le=FRESHNESS_SECONDS_MAX)]
-    deadline_ms: Annotated[int, msgspec.Meta(ge=DEADLINE_MS_MIN, le=DEADLINE_MS_MAX)]
-    unwitnessed_max: Annotated[int, msgspec.Meta(ge=1, le=UNWITNESSED_MAX)]
-
-
-class AnchorRecovery(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="anchor-recovery", tag_field="kind"
-):
-    """The local anchor or the pin was lost, and the owner let the state go on as the newest one.
-
-    ``basis`` is what showed that it is: the external anchors, a checkpoint that a person carried, or nothing.
-    """
-
-    lost: Literal["anchor", "pin"]
-    basis: Literal["external", "carried", "unverified"]
 
 
 class KeyEpoch(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="key-epoch", tag_field="kind"):
@@ -215,11 +223,19 @@ class EnrolledSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     prefix_digest: DigestText
 
 
-class Enrollment(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="enrollment", tag_field="kind"):
+class Enrollment(
+    msgspec.Struct,
+    frozen=True,
+    forbid_unknown_fields=True,
+    omit_defaults=True,
+    tag="enrollment",
+    tag_field="kind",
+):
     """The owner's confirmed, expiring consent to read one source; all times are UTC milliseconds.
 
     ``mode`` is ``snapshot`` (those bytes and no others) or ``follow`` (the same file may grow until ``expires_at``;
-    what it was then may be recalled until ``recall_until``).
+    what it was then may be recalled until ``recall_until``). ``consent`` is the leaf of the standing consent that it
+    rests on; absent where the owner key itself has signed.
     """
 
     enrollment_id: EnrollmentRef
@@ -230,6 +246,7 @@ class Enrollment(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="e
     confirmed_at: TimeMs
     expires_at: TimeMs
     recall_until: TimeMs
+    consent: Count | None = None
 
 
 class SidecarEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="sidecar", tag_field="kind"):
@@ -247,44 +264,6 @@ class SidecarEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=
     evicts: Annotated[tuple[DigestText, ...], msgspec.Meta(max_length=EVICTS_MAX)] = ()
 
 
-class Extension(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="extension", tag_field="kind"):
-    """A followed file was seen to have grown: the next generation of its snapshot, with size and times as found.
-
-    Generation 0 is the enrollment. The generation before was indexed to its end.
-    """
-
-    source: SourceRef
-    enrollment_id: EnrollmentRef
-    generation: Annotated[int, msgspec.Meta(ge=1)]
-    size: Count
-    mtime_ns: Decimal
-    ctime_ns: Decimal
-
-
-class PrefixProof(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="prefix-proof", tag_field="kind"
-):
-    """The first ``proven`` bytes of a followed file were compared with what was committed, after ``generation``.
-
-    The generation is proven when ``proven`` is the whole size of the generation before it.
-    """
-
-    source: SourceRef
-    enrollment_id: EnrollmentRef
-    generation: Annotated[int, msgspec.Meta(ge=1)]
-    proven: Annotated[int, msgspec.Meta(ge=1)]
-
-
-class Invalidation(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="invalidation", tag_field="kind"
-):
-    """A followed file was found not to be what was committed: nothing is answered from it any more."""
-
-    source: SourceRef
-    enrollment_id: EnrollmentRef
-    reason: Literal["transcript-rewritten", "transcript-truncated", "transcript-replaced"]
-
-
 class Revocation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="revocation", tag_field="kind"):
     """The owner takes a consent back."""
 
@@ -294,6 +273,7 @@ class Revocation(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="r
 Body: TypeAlias = (
     Policy
     | FormatPolicy
+    | ConsentPolicy
     | AnchorPolicy
     | AnchorRecovery
     | Restoration
@@ -310,6 +290,7 @@ Body: TypeAlias = (
 _KINDS: Final[dict[type, Kind]] = {
     Policy: Kind.POLICY,
     FormatPolicy: Kind.FORMAT_POLICY,
+    ConsentPolicy: Kind.CONSENT_POLICY,
     AnchorPolicy: Kind.ANCHOR_POLICY,
     AnchorRecovery: Kind.ANCHOR_RECOVERY,
     Restoration: Kind.RESTORATION,
@@ -343,6 +324,13 @@ class Leaf(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
     def kind(self) -> Kind:
         """What the leaf states."""
         return _KINDS[type(self.body)]
+
+    @property
+    def signed_by(self) -> Role:
+        """Which key it needs. What rests on a standing consent, the owner has signed there: the log key records it."""
+        if isinstance(self.body, Enrollment) and self.body.consent is not None:
+            return Role.LOG
+        return SIGNED_BY[self.kind]
 
     @property
     def is_last_of_batch(self) -> bool:
@@ -388,7 +376,7 @@ def parse_leaf(payload: bytes, kind: Kind) -> Leaf:
     return leaf
 
 
-def seal_leaf(leaf: Leaf, signer: Signer) -> bytes:
+def seal_leaf(leaf: Leaf, signer: Signing) -> bytes:
     """The envelope of a leaf. Whether ``signer`` is the right key shows when it is opened.
 
     Raises:
@@ -398,7 +386,7 @@ def seal_leaf(leaf: Leaf, signer: Signer) -> bytes:
 
 
 def open_leaf(envelope: bytes, owner: Verifier, log: Verifier | None) -> Leaf:
-    """Verify a leaf with the key that its kind needs, then parse it. ``log`` is ``None`` before the first epoch.
+    """Verify a leaf with the key that it needs, then parse it. ``log`` is ``None`` before the first epoch.
 
     Raises:
         MalformedError, UnsupportedVersionError: not an envelope with a leaf.
@@ -409,15 +397,24 @@ def open_leaf(envelope: bytes, owner: Verifier, log: Verifier | None) -> Leaf:
     kind = _KIND_OF_TYPE.get(parsed.payload_type)
     if kind is None:
         raise PayloadTypeError("the payload type must be that of a known kind of leaf")
-    role = SIGNED_BY[kind]
-    verifier = owner if role is Role.OWNER else log
-    if verifier is None:
+    roles = tuple(Role) if kind in _EITHER else (SIGNED_BY[kind],)
+    keys = {Role.OWNER: owner, Role.LOG: log}
+    verifiers = {role: key for role in roles if (key := keys[role]) is not None}
+    if not verifiers:
         raise UnknownKeyError(f"a leaf of kind {kind} must come after a key epoch")
     try:
-        verify_envelope(parsed, parsed.payload_type, (verifier,))
+        signed = verify_envelope(parsed, parsed.payload_type, tuple(verifiers.values()))
     except UnknownKeyError as error:
-        raise UnknownKeyError(f"a leaf of kind {kind} must be signed by the {role} key in force") from error
-    return parse_leaf(parsed.payload, kind)
+        raise _wrong_signer(kind, SIGNED_BY[kind]) from error
+    leaf = parse_leaf(parsed.payload, kind)
+    needed = verifiers.get(leaf.signed_by)
+    if needed is None or needed.ref not in signed:
+        raise _wrong_signer(kind, leaf.signed_by)
+    return leaf
+
+
+def _wrong_signer(kind: Kind, role: Role) -> UnknownKeyError:
+    return UnknownKeyError(f"a leaf of kind {kind} must be signed by the {role} key in force")
 
 
 def leaf_hash(salt: bytes, envelope: bytes) -> bytes:
@@ -440,8 +437,10 @@ def _check_leaf(leaf: Leaf) -> None:
             Verifier.parse(owner_key)
             if (leaf.body.epoch == 0) != (leaf.body.reason == "first"):
                 raise MalformedError("epoch 0, and no other, must have the reason first")
+        case ConsentPolicy():
+            check_consent_policy(leaf.body)
         case AnchorPolicy():
-            _check_anchors(leaf.body)
+            check_anchors(leaf.body)
         case Fork():
             check_fork(leaf.body, leaf.origin)
         case Enrollment():
@@ -453,27 +452,6 @@ def _check_leaf(leaf: Leaf) -> None:
             pass
 
 
-def _check_anchors(body: AnchorPolicy) -> None:
-    from sidecars.cosignature import WitnessVerifier  # noqa: PLC0415  (1 ms; most logs have no such leaf)
-
-    names = [entry.name for entry in body.anchors]
-    if names != sorted(set(names)):
-        raise MalformedError("external anchors must be sorted by name, each name once")
-    if not min(1, len(names)) <= body.quorum <= len(names):
-        raise MalformedError("a quorum must be at least one anchor, if there are any, and at most all")
-    if len({entry.address for entry in body.anchors}) < len(names):
-        raise MalformedError("an address must not be that of two external anchors")
-    keys = []
-    for entry in body.anchors:
-        if (entry.key is not None) != (entry.type == "witness"):
-            raise MalformedError("a witness must have a key, and nothing else has one")
-        if entry.key is not None:
-            keys.append(WitnessVerifier.parse(entry.key).public_key)
-    # The bytes, not the vkey: under a second name a key would count twice in a quorum.
-    if len(set(keys)) < len(keys):
-        raise MalformedError("a key must not be that of two witnesses")
-
-
 def _check_enrollment(body: Enrollment) -> None:
     if (body.binding.portal is None) != (body.binding.thread is None):
         raise MalformedError("portal and thread must come together or not at all")
@@ -481,5 +459,7 @@ def _check_enrollment(body: Enrollment) -> None:
         raise MalformedError("an enrollment must expire after it was confirmed")
     if body.mode == "follow" and body.expires_at > body.recall_until:
         raise MalformedError("a file must not be followed longer than it may be recalled")
+    if body.consent is not None and body.recall_until - body.confirmed_at > CONSENTED_MS_MAX:
+        raise MalformedError("an enrollment on a standing consent must end within 90 days")
     if body.source.prefix_length > body.source.size:
         raise MalformedError("a source's prefix must not be longer than the source")

@@ -14,7 +14,7 @@ import msgspec
 from sidecars.encoding import from_base64, to_base64
 from sidecars.envelope import pae
 from sidecars.errors import BrokenLinkError
-from sidecars.keys import Signer, Verifier
+from sidecars.keys import Signing, Verifier
 from sidecars.wire import Count, DigestText, Origin, TimeMs, Vkey, format_struct
 
 STATEMENT_TYPE: Final = "application/vnd.timeline.fork-statement.v1+json"
@@ -69,7 +69,7 @@ class _Statement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 _DECODER: Final = msgspec.json.Decoder(_Statement)
 
 
-def declare_fork(*, fork: str, owner: Verifier, origin: str, size: int, root: str, old_owner: Signer) -> Fork:
+def declare_fork(*, fork: str, owner: Verifier, origin: str, size: int, root: str, old_owner: Signing) -> Fork:
     """The body that declares the log ``fork`` to go on from a tree of the log ``origin``.
 
     Raises:

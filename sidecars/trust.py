@@ -15,6 +15,7 @@ from enum import Enum, auto
 import msgspec
 
 from sidecars.checkpoint import SignedCheckpoint, open_checkpoint
+from sidecars.consent import ConsentPolicy, Consents, check_consented, with_consent
 from sidecars.digest import Digest
 from sidecars.errors import (
     AnchorAheadError,
@@ -28,7 +29,7 @@ from sidecars.errors import (
     UnknownKeyError,
 )
 from sidecars.keys import Verifier
-from sidecars.leaf import EpochReason, KeyEpoch, Leaf, Policy, leaf_hash, open_leaf
+from sidecars.leaf import Enrollment, EpochReason, KeyEpoch, Leaf, Policy, leaf_hash, open_leaf
 from sidecars.lineage import FORK_INDEX, Fork
 from sidecars.merkle import Frontier
 
@@ -47,11 +48,15 @@ class Epoch(msgspec.Struct, frozen=True):
 
 
 class Belief(msgspec.Struct, frozen=True):
-    """What the leaves up to one size establish: the tree, the rules in force and every log key with its place."""
+    """What the leaves up to one size establish: the tree, the rules in force and every log key with its place.
+
+    ``consents`` are the standing consents in force: they say what the log key may enroll.
+    """
 
     frontier: Frontier = msgspec.field(default_factory=Frontier)
     policy: Policy | None = None
     epochs: tuple[Epoch, ...] = ()
+    consents: Consents = ()
 
     @property
     def size(self) -> int:
@@ -207,7 +212,8 @@ class TrustedLog:
             MalformedError, PayloadTypeError: not a leaf.
             UnknownKeyError, BadSignatureError: not signed by the key that its kind needs at this place.
             OriginMismatchError: of another log.
-            BrokenLinkError: wrong index, root before it or batch; or against the rules for policies and epochs.
+            BrokenLinkError: wrong index, root before it or batch; or against the rules for policies, epochs and
+                standing consents.
             LagError: beyond the one batch that may follow the head.
         """
         self._expect(_Stage.LEAVES)
@@ -361,10 +367,10 @@ def extend_belief(belief: Belief, leaf: Leaf, hashed: bytes, owner: Verifier) ->
     ``hashed`` is the leaf's hash in the tree.
 
     Raises:
-        BrokenLinkError: against the rules for policies and epochs.
+        BrokenLinkError: against the rules for policies, epochs and standing consents.
         UnknownKeyError: a key epoch or a fork names another owner key than ``owner``.
     """
-    policy, epochs = belief.policy, belief.epochs
+    policy, epochs, consents = belief.policy, belief.epochs, belief.consents
     match leaf.body:
         case Policy() as body:
             if policy is not None and policy.simulated_host != body.simulated_host:
@@ -376,11 +382,19 @@ def extend_belief(belief: Belief, leaf: Leaf, hashed: bytes, owner: Verifier) ->
             epochs = (*epochs, _check_epoch(epochs, leaf, body, owner))
         case Fork() as body:
             _check_declaration(leaf, body, owner)
+        case ConsentPolicy() as body:
+            consents = with_consent(consents, leaf.index, leaf.at, body)
+        case Enrollment(consent=int(named)) as body:
+            # Signed by the log key, as its signature was checked: nothing but the named consent speaks for it.
+            bound, follow = body.binding, body.mode == "follow"
+            check_consented(
+                consents, leaf.index, named, host=bound.host, project=bound.project, follow=follow
+            )
         case _:
             pass
     if policy is None:
         raise BrokenLinkError("leaf 0: the first leaf must be a policy")
-    return Belief(belief.frontier.append(hashed), policy, epochs)
+    return Belief(belief.frontier.append(hashed), policy, epochs, consents)
 
 
 def _check_epoch(epochs: Sequence[Epoch], leaf: Leaf, body: KeyEpoch, owner: Verifier) -> Epoch:

@@ -41,6 +41,12 @@ Origin = Annotated[str, msgspec.Meta(pattern=r"^[a-z0-9][a-z0-9./:_-]{0,127}\Z")
 SourceRef = Annotated[str, msgspec.Meta(pattern=r"^source:[0-9a-f]{32}\Z")]
 """An opaque reference to one enrolled transcript."""
 
+ProjectRoot = Annotated[str, msgspec.Meta(pattern=r"^/[^\x00-\x1f\x7f]*\Z", max_length=4096)]
+"""The canonical path of a project."""
+
+Decimal = Annotated[str, msgspec.Meta(pattern=r"^(0|-?[1-9][0-9]{0,19})\Z")]
+"""A 64-bit number of the file system, as text because RFC 8785 stops at 2^53 - 1."""
+
 EnrollmentRef = Annotated[str, msgspec.Meta(pattern=r"^timeline-enrollment:[0-9a-f]{32}\Z")]
 """An opaque reference to one enrollment."""
 

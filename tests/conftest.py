@@ -11,6 +11,8 @@ import pytest
 
 import adapters
 import sidecars
+from timeline.guard.presence import Caller
+from timeline.processes import Process
 
 ROOT = Path(__file__).resolve().parents[1]
 HOST_PREFIXES = ("CODEX_", "CLAUDE", "BLUN_", "KING_", "KIMI_", "AGENTSPINE_", "TIMELINE_", "XDG_")
@@ -59,6 +61,16 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for kind in ("STATE_HOME", "DATA_HOME", "CONFIG_HOME", "CACHE_HOME", "RUNTIME_DIR"):
         monkeypatch.setenv(f"XDG_{kind}", str(place / kind.lower()))
     return place
+
+
+@pytest.fixture(autouse=True)
+def _at_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let commands that run in this process be the owner's: who runs the tests may be a host, or have no terminal."""
+    names = ((9, 8, "timeline"), (8, 7, "bash"), (7, 1, "xterm"), (1, 0, "systemd"))
+    chain = tuple(
+        Process(pid, pid, parent, os.getuid(), 9, 8, 1, 9, name, None) for pid, parent, name in names
+    )
+    monkeypatch.setattr("timeline.caller.find_caller", lambda _environment: Caller(chain))
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from sidecars.consent import StandingConsent
 from sidecars.event import Event
 from sidecars.leaf import Enrollment
 from timeline.clock import format_utc
@@ -30,6 +31,7 @@ AUTHORITY: Final = "context-only"
 SEARCH_SCHEMA: Final = "agentspine.session-timeline-search/v1"
 RECEIPT_SCHEMA: Final = "agentspine.session-timeline-host-receipt/v1"
 ENROLLMENT_SCHEMA: Final = "agentspine.session-timeline-private-enrollment/v1"
+CONSENT_SCHEMA: Final = "timeline-consent/v1"
 INSPECTION_SCHEMA: Final = "timeline-inspection/v1"
 
 Json = dict[str, Any]
@@ -140,8 +142,41 @@ def enrollment_answer(enrollment: Enrollment) -> Json:
         "recallUntil": format_utc(enrollment.recall_until),
         "timelineVisibility": "private-verified",
         "stateBootstrap": {"status": "registered", "reason": None},
+        **_consent_of(enrollment),
         "authority": AUTHORITY,
     }
+
+
+def consent_answer(consent: StandingConsent) -> Json:
+    """A standing consent in force."""
+    policy = consent.policy
+    return {
+        "schema": CONSENT_SCHEMA,
+        "status": "standing",
+        "host": policy.host,
+        "project": policy.project,
+        "mode": "follow" if policy.follow else "snapshot",
+        "leaf": consent.leaf,
+        "since": format_utc(consent.at),
+        "authority": AUTHORITY,
+    }
+
+
+def no_consent_answer(host: str, project: str, *, still_enrolled: int) -> Json:
+    """That no standing consent is in force any more, and how many sessions rest on an earlier one."""
+    return {
+        "schema": CONSENT_SCHEMA,
+        "status": "none",
+        "host": host,
+        "project": project,
+        "stillEnrolled": still_enrolled,
+        "authority": AUTHORITY,
+    }
+
+
+def _consent_of(enrollment: Enrollment) -> Json:
+    """The leaf of the standing consent that an enrollment rests on, if it does."""
+    return {} if enrollment.consent is None else {"standingConsent": enrollment.consent}
 
 
 def index_answer(result: "IndexResult") -> Json:
@@ -203,6 +238,7 @@ def source_answer(status: "SourceStatus") -> Json:
         **_judgement(status.judgement),
         "confirmedAt": format_utc(enrollment.confirmed_at),
         "expiresAt": format_utc(enrollment.expires_at),
+        **_consent_of(enrollment),
         **({} if status.fork is None else {"forkOf": fork_answer(status.fork)}),
     }
 

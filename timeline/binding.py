@@ -68,8 +68,13 @@ class Binding(msgspec.Struct, frozen=True):
         return (self.user, self.tenant, self.project, self.task, self.goal, *route)
 
 
+def is_scope_id(value: str) -> bool:
+    """Whether a text can name a session, user, tenant or task."""
+    return _ID.fullmatch(value) is not None
+
+
 def _check_id(name: str, value: str) -> None:
-    if not _ID.fullmatch(value):
+    if not is_scope_id(value):
         raise _refused(name, "must be 1 to 128 letters, digits or : _ . @ / -")
 
 

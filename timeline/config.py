@@ -22,7 +22,15 @@ from timeline.limits import (
     RECALL_SECONDS_MIN,
 )
 
-_TOP = {"version", "scope", "recall_seconds", "follow_seconds", "strict_formats", "project"}
+_TOP = {
+    "version",
+    "scope",
+    "recall_seconds",
+    "follow_seconds",
+    "strict_formats",
+    "cross_provider",
+    "project",
+}
 _SCOPE = {"tenant", "user", "task", "goal"}
 
 
@@ -38,7 +46,8 @@ class Scope(msgspec.Struct, frozen=True):
 class Config(msgspec.Struct, frozen=True):
     """The configuration as it is in force.
 
-    ``strict_formats`` refuses every file of which anything was not understood (ADR 0001).
+    ``strict_formats`` refuses every file of which anything was not understood (ADR 0001). ``cross_provider`` lets a
+    search ask a session of another host, where the call asks for it as well (T26).
     """
 
     scope: Scope
@@ -46,6 +55,7 @@ class Config(msgspec.Struct, frozen=True):
     projects: dict[str, Scope] = msgspec.field(default_factory=dict)
     strict_formats: bool = False
     follow_seconds: int = FOLLOW_SECONDS_DEFAULT
+    cross_provider: bool = False
 
     def bind(self, *, host: str, session: str, project: str, route: Route | None = None) -> Binding:
         """The binding of one session of one project.
@@ -96,15 +106,12 @@ def load_config(path: Path) -> Config:
     follow = _seconds(
         path, found, "follow_seconds", FOLLOW_SECONDS_DEFAULT, (FOLLOW_SECONDS_MIN, FOLLOW_SECONDS_MAX)
     )
-    strict = found.get("strict_formats", False)
-    if type(strict) is not bool:
-        message = f"{path}: field strict_formats: must be true or false"
-        raise ConfigError(message)
+    strict, cross_provider = (_flag(path, found, name) for name in ("strict_formats", "cross_provider"))
     projects = {
         name: _scope(path, f"project.{name}", _table(path, f"project.{name}", table), base)
         for name, table in _table(path, "project", found.get("project", {})).items()
     }
-    return Config(base, recall, projects, strict, follow)
+    return Config(base, recall, projects, strict, follow, cross_provider)
 
 
 def write_default_config(path: Path, config: Config) -> None:
@@ -128,6 +135,9 @@ def write_default_config(path: Path, config: Config) -> None:
         "# Refuse every transcript of which anything was not understood:",
         "# strict_formats = true",
         "",
+        "# Let the agent's searches also ask sessions of other hosts, where it says so:",
+        "# cross_provider = true",
+        "",
         "[scope]",
         f'tenant = "{config.scope.tenant}"',
         f'user = "{config.scope.user}"',
@@ -145,6 +155,14 @@ def _seconds(path: Path, found: dict[str, object], name: str, default: int, boun
     value = found.get(name, default)
     if type(value) is not int or not bounds[0] <= value <= bounds[1]:
         message = f"{path}: field {name}: must be {bounds[0]} to {bounds[1]}"
+        raise ConfigError(message)
+    return value
+
+
+def _flag(path: Path, found: dict[str, object], name: str) -> bool:
+    value = found.get(name, False)
+    if type(value) is not bool:
+        message = f"{path}: field {name}: must be true or false"
         raise ConfigError(message)
     return value
 

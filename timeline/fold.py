@@ -2,7 +2,8 @@
 
 Leaves were verified one by one; this fold adds the rules between them. A sidecar belongs to an enrollment that
 exists and was not taken back, segments come in order, and a receipt is spent once (T6). A newer enrollment of the
-same session and path replaces the older one. Only a followed file is extended, each time from the generation before.
+same session and path replaces the older one; one that rests on a standing consent does not bring back what was
+revoked. Only a followed file is extended, each time from the generation before.
 """
 
 from collections.abc import Iterable
@@ -10,9 +11,12 @@ from operator import attrgetter
 
 import msgspec
 
+from sidecars.consent import Consents, with_consent
+from sidecars.errors import BrokenLinkError
 from sidecars.leaf import (
     AnchorPolicy,
     AnchorRecovery,
+    ConsentPolicy,
     Enrollment,
     Extension,
     FormatPolicy,
@@ -52,7 +56,7 @@ class LogFold:
         self._policy, self._newest_ms, self._formats = before.policy, before.newest_ms, before.formats
         self._anchors, self._fork = before.anchors, before.fork
         self._restorations, self._recoveries = before.restorations, before.recoveries
-        self._receipts = before.receipts
+        self._receipts, self._consents = before.receipts, before.consents
         self._spent: set[str] = set()
         """Receipts that were spent since."""
         self._sources = dict(zip(map(_id_of, before.sources), before.sources, strict=True))
@@ -91,6 +95,7 @@ class LogFold:
             self._fork,
             self._restorations,
             self._recoveries,
+            self._consents,
         )
 
     def _add(self, leaf: Leaf) -> None:
@@ -107,7 +112,7 @@ class LogFold:
                 if body.enrollment_id in sources or spent:
                     raise _contradiction(leaf, "an enrollment and its receipt must be new")
                 self._spent.add(body.receipt_digest)
-                self._replace_older(body)
+                self._replace_older(leaf, body)
                 sources[body.enrollment_id] = EnrolledSource(leaf.index, body)
             case Revocation() as body:
                 source = _known(sources, leaf, body.enrollment_id)
@@ -136,14 +141,18 @@ class LogFold:
                 self._restorations = (*self._restorations, RestorationMade(leaf.index, body))
             case AnchorRecovery() as body:
                 self._recoveries = (*self._recoveries, RecoveryMade(leaf.index, body))
+            case ConsentPolicy() as body:
+                self._consents = _with_consent(self._consents, leaf, body)
             case _:
                 pass
 
-    def _replace_older(self, newer: Enrollment) -> None:
+    def _replace_older(self, leaf: Leaf, newer: Enrollment) -> None:
         """At most one enrollment of a transcript is active; which one is looked up, since a log can hold many."""
         if self._newest is None:
             self._newest = {transcript_of(source.enrollment): key for key, source in self._sources.items()}
         older = self._newest.get(transcript_of(newer))
+        if older is not None and newer.consent is not None:
+            _check_not_revoked(self._sources[older], leaf)
         if older is not None and self._sources[older].standing is Standing.ACTIVE:
             replaced = msgspec.structs.replace(self._sources[older], standing=Standing.REPLACED)
             self._sources[older] = replaced
@@ -235,6 +244,19 @@ def _with_format(formats: FormatRules, leaf: Leaf, body: FormatPolicy) -> Format
     if not formats.is_change(body):
         raise _contradiction(leaf, "a decision about a format must change something")
     return formats.with_decision(FormatDecision(leaf.index, leaf.at, body))
+
+
+def _with_consent(consents: Consents, leaf: Leaf, body: ConsentPolicy) -> Consents:
+    try:
+        return with_consent(consents, leaf.index, leaf.at, body)
+    except BrokenLinkError as error:  # whoever verified the leaves has refused it before
+        raise _contradiction(leaf, "a decision about a standing consent must change something") from error
+
+
+def _check_not_revoked(older: EnrolledSource, leaf: Leaf) -> None:
+    """What the owner took back by hand is given again by hand: a standing consent is the weaker word."""
+    if older.standing is Standing.REVOKED:
+        raise _contradiction(leaf, "a standing consent must not bring back a session that was revoked")
 
 
 def _known(sources: dict[str, EnrolledSource], leaf: Leaf, enrollment_id: str) -> EnrolledSource:

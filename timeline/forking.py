@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from sidecars.keys import Signer
+from sidecars.keys import Signing
 from sidecars.leaf import BATCH_SIZE_MAX, Body, FormatPolicy, Policy
 from sidecars.lineage import Fork, declare_fork
 from timeline.archive import Progress
@@ -69,7 +69,7 @@ class _Heritage(msgspec.Struct, frozen=True):
     """What a fork takes over from an old log."""
 
     rules: Policy
-    owner: Signer
+    owner: Signing
     sources: tuple[EnrolledSource, ...]
     formats: tuple[FormatPolicy, ...]
     anchors: int
@@ -151,7 +151,8 @@ def _found(ports: Ports, staged: Locations, manifest: Manifest, heritage: _Herit
         bodies: list[Body] = [
             declared,
             *heritage.formats,
-            *(source.enrollment for source in heritage.sources),
+            # Standing consents end with the old log: what rested on one, the owner says again by his own key.
+            *(msgspec.structs.replace(source.enrollment, consent=None) for source in heritage.sources),
         ]
         for start in range(0, len(bodies), BATCH_SIZE_MAX):
             state.commit(bodies[start : start + BATCH_SIZE_MAX])

@@ -21,7 +21,12 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     of transcripts in it. ``transcript_field`` is ``None`` where the event does not say the path: then
     ``path_variable`` may, and the home's ``session_index`` does. ``protocol_variable`` may say which protocol the
     transcript must declare. ``turn_field`` tells two prompts apart where the host has one. ``header_names_session``
-    is false where only the path does.
+    is false where only the path does. ``programs`` are the names of its processes, as the system shows them;
+    ``variables`` are those that it sets for the commands of its model, and that no person's terminal has.
+    ``writer_locks`` is the folder in its home where it locks each thread that it writes: such a host holds transcript
+    and lock of every live thread open, and names the thread in each tool call (X1). ``servers_share_session``: it
+    starts its MCP servers as its children in its own session of the operating system, and whatever its model runs in
+    another one.
     """
 
     name: str
@@ -29,6 +34,8 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     home_default: str
     sessions: str
     names_session: NamesSession
+    programs: tuple[str, ...]
+    variables: tuple[str, ...] = ()
     header_names_session: bool = True
     session_field: str = "session_id"
     cwd_field: str = "cwd"
@@ -37,6 +44,8 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     path_variable: str | None = None
     protocol_variable: str | None = None
     session_index: str | None = None
+    writer_locks: str | None = None
+    servers_share_session: bool = False
 
 
 def _is_rollout(parts: tuple[str, ...], session: str) -> bool:
@@ -64,7 +73,18 @@ _CODEX: Final = Host(
     home_default=".codex",
     sessions="sessions",
     names_session=_is_rollout,
+    programs=("codex",),
+    variables=(
+        "CODEX_CI",
+        "CODEX_SANDBOX",
+        "CODEX_SANDBOX_NETWORK_DISABLED",
+        "CODEX_SESSION_ID",
+        "CODEX_THREAD_ID",
+        "CODEX_TOOL_CALL_ID",
+    ),
     turn_field="turn_id",
+    writer_locks="thread-writer-locks",
+    servers_share_session=True,
 )
 _CLAUDE: Final = Host(
     name="claude",
@@ -72,6 +92,8 @@ _CLAUDE: Final = Host(
     home_default=".claude",
     sessions="projects",
     names_session=_is_session_file,
+    programs=("claude",),
+    variables=("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ID"),
     turn_field="prompt_id",
 )
 _KING: Final = Host(
@@ -80,6 +102,7 @@ _KING: Final = Host(
     home_default=".king",
     sessions="sessions",
     names_session=_is_wire,
+    programs=("king", "blun"),
     header_names_session=False,
     transcript_field=None,
     path_variable="AGENTSPINE_KING_TIMELINE_SOURCE",
@@ -92,6 +115,7 @@ _KIMI: Final = Host(
     home_default=".kimi-code",
     sessions="sessions",
     names_session=_is_wire,
+    programs=("kimi-code", "kimi"),
     header_names_session=False,
     transcript_field=None,
     session_index="session_index.jsonl",
@@ -101,3 +125,14 @@ HOSTS: Final[Mapping[str, Host]] = MappingProxyType(
     {host.name: host for host in (_CODEX, _CLAUDE, _KING, _KIMI)}
 )
 """Host name to host. One is usable when ``adapters.registry`` has an adapter of that name."""
+
+CAPABILITY_VARIABLE: Final = "AGENTSPINE_TIMELINE_SESSION_CAPABILITY"
+"""Where a launcher puts the secret of a session's transport."""
+
+TRANSPORT_SESSION_VARIABLE: Final = "AGENTSPINE_TIMELINE_TRANSPORT_SESSION_ID"
+"""Where a launcher puts the session that the secret belongs to."""
+
+HOST_VARIABLES: Final = frozenset(
+    {CAPABILITY_VARIABLE, TRANSPORT_SESSION_VARIABLE, *(v for host in HOSTS.values() for v in host.variables)}
+)
+"""Variables of an environment that a host or its launcher made, and that no person's terminal has."""

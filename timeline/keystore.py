@@ -17,9 +17,9 @@ from typing import Final
 
 import msgspec
 
-from sidecars.encoding import from_base64, to_base64
+from sidecars.encoding import to_base64
 from sidecars.errors import SidecarError
-from sidecars.keys import SEED_BYTES, Signer, Verifier
+from sidecars.keys import SEED_BYTES, Signer, Signing, Verifier
 from timeline.clock import Entropy
 from timeline.errors import KeyMismatchError, StateBusyError, StateExistsError, StateIncompleteError
 from timeline.files import (
@@ -32,10 +32,11 @@ from timeline.files import (
     rename_private,
     write_atomic,
 )
+from timeline.keyfile import find_owner, format_key, is_form_due, key_path, read_key, settle_owner
 from timeline.limits import FILE_READS_MAX, KEY_BYTES_MAX
 from timeline.paths import Locations
+from timeline.sealing import LockedSigner, Unlock
 
-_KEY_HEADER: Final = "timeline-key/v1"
 _PINS_HEADER: Final = "timeline-pins/v1"
 _ORIGIN_PREFIX: Final = "agent-timeline/"
 _ORIGIN_BYTES: Final = 16
@@ -77,7 +78,7 @@ class Keystore(msgspec.Struct, frozen=True):
     """
 
     pins: Pins
-    owner: Signer
+    owner: Signing
     log_signers: tuple[Signer, ...]
     fingerprint_key: bytes
     settled: bool = True
@@ -103,6 +104,12 @@ class Keystore(msgspec.Struct, frozen=True):
                 message = f"the private log key {key.ref} is not here, and a head needs its signature"
                 raise KeyMismatchError(message, hint=_UNFINISHED_HINT)
         return tuple(here[key] for key in keys)
+
+    def asking(self, unlock: Unlock) -> "Keystore":
+        """The same keys; where the owner key is locked, ``unlock`` is asked before each of its signatures."""
+        if not isinstance(self.owner, LockedSigner):
+            return self
+        return msgspec.structs.replace(self, owner=self.owner.asking(unlock))
 
     def __repr__(self) -> str:  # type: ignore[explicit-override]  # typing.override needs Python 3.12
         """The origin only."""
@@ -151,7 +158,7 @@ def pin_keystore(locations: Locations) -> None:
 
 def key_files(locations: Locations) -> tuple[Path, ...]:
     """Where the private keys lie."""
-    return tuple(_path(locations, name) for name in _NAMES)
+    return tuple(key_path(locations, name) for name in _NAMES)
 
 
 def load_keystore(locations: Locations) -> Keystore:
@@ -203,9 +210,9 @@ def begin_change(locations: Locations, keystore: Keystore, entropy: Entropy) -> 
     Raises:
         StateUnwritableError: a file cannot be written; ``settle_keys`` takes back what was.
     """
-    path = _path(locations, _NEXT)
-    write_atomic(path, _format_key(entropy.bytes(SEED_BYTES)))
-    signer = Signer(keystore.pins.origin, _read_key(locations, _NEXT))
+    path = key_path(locations, _NEXT)
+    write_atomic(path, format_key(entropy.bytes(SEED_BYTES)))
+    signer = Signer(keystore.pins.origin, read_key(key_path(locations, _NEXT)))
     pins = msgspec.structs.replace(keystore.pins, next=signer.verifier)
     write_atomic(locations.pins, _format_pins(pins))
     return msgspec.structs.replace(
@@ -223,10 +230,11 @@ def settle_keys(locations: Locations, keystore: Keystore, in_force: Verifier) ->
     """
     if keystore.settled:
         return keystore
+    settle_owner(locations, keystore.pins.owner)
     pins = msgspec.structs.replace(keystore.pins, log=in_force, next=None)
     if pins != keystore.pins:
         write_atomic(locations.pins, _format_pins(pins))
-    current, spare = _path(locations, "log"), _path(locations, _NEXT)
+    current, spare = key_path(locations, "log"), key_path(locations, _NEXT)
     found = _log_signer(locations, _NEXT, pins)
     if found is not None and found.verifier == in_force:
         if is_there(current):
@@ -245,15 +253,15 @@ def settle_keys(locations: Locations, keystore: Keystore, in_force: Verifier) ->
 def _load(locations: Locations, pins: Pins) -> Keystore:
     check_directory(locations.trust)
     check_directory(locations.keys)
-    owner = _signer(locations, "owner", pins.owner)
+    owner = find_owner(locations, pins.owner)
     # The next key first: where it has just been given the other's name, it is found there.
     found = [_log_signer(locations, name, pins) for name in (_NEXT, "log")]
-    fingerprint_key = _read_key(locations, "fingerprint")
+    fingerprint_key = read_key(key_path(locations, "fingerprint"))
     if _commitment(fingerprint_key) != pins.fingerprint:
-        message = f"{_path(locations, 'fingerprint')}: not the pinned fingerprint key"
+        message = f"{key_path(locations, 'fingerprint')}: not the pinned fingerprint key"
         raise KeyMismatchError(message)
     signers = tuple(s for s in found if s is not None and s.verifier in pins.log_keys)
-    settled = pins.next is None and not is_there(_path(locations, _NEXT))
+    settled = pins.next is None and not is_there(key_path(locations, _NEXT)) and not is_form_due(locations)
     return Keystore(pins, owner, signers, fingerprint_key, settled)
 
 
@@ -277,45 +285,23 @@ def _with_log_key(locations: Locations, keystore: Keystore) -> Keystore:
 def _log_signer(locations: Locations, name: str, pins: Pins) -> Signer | None:
     """The private log key in a file, whichever it is; ``None`` where the file is missing or damaged."""
     try:
-        return Signer(pins.origin, _read_key(locations, name))
+        return Signer(pins.origin, read_key(key_path(locations, name)))
     except (StateIncompleteError, KeyMismatchError):
         return None
 
 
-def _path(locations: Locations, name: str) -> Path:
-    return locations.keys / f"{name}.key"
-
-
 def _key(locations: Locations, name: str, entropy: Entropy) -> bytes:
     """The key that is there, or a new one."""
-    path = _path(locations, name)
+    path = key_path(locations, name)
     if not is_there(path):
-        write_atomic(path, _format_key(entropy.bytes(SEED_BYTES)))
-    return _read_key(locations, name)
-
-
-def _format_key(seed: bytes) -> bytes:
-    return f"{_KEY_HEADER}\n{to_base64(seed)}\n".encode()
-
-
-def _read_key(locations: Locations, name: str) -> bytes:
-    path = _path(locations, name)
-    try:
-        header, encoded, end = read_private(path, size_max=KEY_BYTES_MAX).decode("ascii").split("\n")
-        seed = from_base64(encoded, "key")
-    except (ValueError, SidecarError) as error:
-        message = f"{path}: not a key file"
-        raise KeyMismatchError(message) from error
-    if header != _KEY_HEADER or end or len(seed) != SEED_BYTES:
-        message = f"{path}: not a key file of this version"
-        raise KeyMismatchError(message)
-    return seed
+        write_atomic(path, format_key(entropy.bytes(SEED_BYTES)))
+    return read_key(key_path(locations, name))
 
 
 def _signer(locations: Locations, name: str, pinned: Verifier) -> Signer:
-    signer = Signer(pinned.name, _read_key(locations, name))
+    signer = Signer(pinned.name, read_key(key_path(locations, name)))
     if signer.verifier != pinned:
-        message = f"{_path(locations, name)}: not the private key of the pinned {name} key"
+        message = f"{key_path(locations, name)}: not the private key of the pinned {name} key"
         raise KeyMismatchError(message)
     return signer
 

@@ -18,6 +18,9 @@ INDEX_BYTES_MAX: Final = 16 * MIB
 INDEX_BYTES_DEFAULT: Final = 16 * MIB
 """Bytes that one indexing operation may cover (T19). A command runs as many operations as the file needs."""
 
+INDEX_TOOL_BYTES_DEFAULT: Final = 4 * MIB
+"""Bytes that one call of the indexing tool covers where it does not say (reference interface)."""
+
 HEAD_BYTES: Final = 64 * KIB
 """Bytes at the beginning of a followed file that are compared at every use: its header decides how lines are read.
 Headers of current hosts have 22 to 27 KB (formats §1.10); of a longer one the rest is left to the prefix proof."""
@@ -66,6 +69,23 @@ SESSION_INDEX_BYTES_MAX: Final = 1 * MIB
 GIVEN_UP_MAX: Final = 32
 """Replaced sidecar files that may lie there before they are removed together, within one opened state."""
 
+# -- permits (T15, D7) -----------------------------------------------------------------------------------------
+PERMIT_SECONDS: Final = 60
+"""How long a permitted call may take to arrive: the host may ask the user in between."""
+
+PERMITS_MAX: Final = 64
+"""Permits that wait; a further one pushes the oldest out (reference interface)."""
+
+TOOL_USES_MAX: Final = 1024
+"""Tool uses that are remembered as permitted, so that none is permitted twice."""
+
+TOOL_USE_CHARACTERS_MAX: Final = 256
+"""A host's id of one tool use (reference interface)."""
+
+SEARCH_CHARACTERS_MIN: Final = 3
+SEARCH_CHARACTERS_MAX: Final = 512
+"""The query of a tool call (reference interface); it holds two terms."""
+
 # -- external anchors (X5, integrity §1.3, §3.3) ---------------------------------------------------------------
 FRESHNESS_SECONDS_DEFAULT: Final = 24 * 3600
 """How old the newest confirmation may be where no anchor answers: a day without a network goes on, a week does not."""
@@ -79,11 +99,39 @@ UNWITNESSED_MAX_DEFAULT: Final = 1000
 ANCHOR_SKEW_SECONDS: Final = 300
 """How far a confirmation may lie in our future: the witness's clock is not ours."""
 
+# -- the MCP server (docs/spec/mcp.md) --------------------------------------------------------------------------
+MCP_LINE_BYTES_MAX: Final = 1 * MIB
+"""One message of a host; a tool call of ours has less than 1 KiB."""
+
+MCP_ANSWER_BYTES_MAX: Final = 16_000
+"""One tool result, text and structured content together: what a model reads costs its owner."""
+
+MCP_FIELD_BYTES_MAX: Final = 2 * KIB
+"""A field that may be left out when an answer is too large; no field of ours but the cards comes near."""
+
+MCP_REQUESTS_MAX: Final = 64
+"""Requests of one session that were read and not yet answered; the next one is not read before."""
+
+MCP_CALLS_MAX: Final = 2
+"""Tool calls of one session that run at once; hosts call one after the other, or a few together."""
+
+MCP_WORKERS_MAX: Final = 8
+"""Threads in which tool calls of all sessions run: more than one session can hold."""
+
+MCP_SESSIONS_MAX: Final = 256
+"""Sessions at once; one more is closed."""
+
+MCP_DRAIN_SECONDS: Final = 2.0
+"""How long calls under way may take to end when a host or the daemon closes."""
+
 # -- files -----------------------------------------------------------------------------------------------------
 CONFIG_BYTES_MAX: Final = 64 * KIB
 KEY_BYTES_MAX: Final = 4 * KIB
 NOTE_BYTES_MAX: Final = 64 * KIB
 PATH_BYTES_MAX: Final = 4096
+HOST_FILE_BYTES_MAX: Final = 32 * MIB
+"""A host's own configuration file; Claude Code keeps much besides in one of its two."""
+
 BACKUP_FILE_BYTES_MAX: Final = 8 * 1024 * MIB - 1
 """One file of a backup: what the size field of a tar header can state (POSIX.1-1988, ustar)."""
 

@@ -196,6 +196,14 @@ def find_event(
     return SearchScope(state, sources, strict_formats=strict_formats).find_event(event_id, id64)
 
 
+def best_source(
+    state: State, sources: Sequence[EnrolledSource], *, window: Window | None, query: Query | None
+) -> EnrolledSource | None:
+    """The source that a search among these would open, by the index alone; nothing is opened, and nothing verified."""
+    found = _rank(state, {source.index: source for source in sources}, window, query)
+    return None if found is None else found[0]
+
+
 # -- ranking ---------------------------------------------------------------------------------------------------
 
 

@@ -15,32 +15,28 @@ import msgspec
 
 from adapters.errors import AdapterError
 from adapters.registry import ADAPTERS
-from sidecars.digest import Digest
-from sidecars.encoding import to_base64url
 from sidecars.errors import SidecarError
 from sidecars.leaf import Enrollment, Policy, Revocation
 from timeline.binding import binding_of
 from timeline.clock import SystemClock, SystemEntropy
-from timeline.config import Config, default_config, load_config, write_default_config
+from timeline.config import Config, Scope, default_config, load_config, write_default_config
 from timeline.errors import (
     EnrollmentUnavailableError,
     HookInputError,
     LimitError,
     QueryError,
-    ReceiptChangedError,
-    ReceiptUnavailableError,
     ScopeError,
     SourceError,
     TimelineError,
     TranscriptMissingError,
     UsageError,
 )
+from timeline.files import is_there
 from timeline.guard.enrollment import (
     Consent,
     check_confirmed,
     check_consent,
     decide_consent,
-    make_enrollment,
 )
 from timeline.hosts import HOSTS
 from timeline.limits import INDEX_BYTES_DEFAULT, RECALL_SECONDS_MAX, RECALL_SECONDS_MIN
@@ -49,16 +45,16 @@ from timeline.paths import Locations, find_locations
 from timeline.ports import Ports
 from timeline.projection import parse_event_id
 from timeline.search import Answer, Window, find_event, search
-from timeline.source import Rule, check_grown, check_same, take_snapshot
+from timeline.source import take_snapshot
 from timeline.state import State
-from timeline.store import Store
 from timeline.terms import Query
-from timeline.view import EnrolledSource, LogView, same_transcript
+from timeline.view import EnrolledSource, LogView
 
 if TYPE_CHECKING:
     from timeline.carried import Exported
     from timeline.guard.receipt import Receipt
     from timeline.index import IndexResult, Progress
+    from timeline.processes import Process
     from timeline.status import SourceStatus
     from timeline.verify import Report
 
@@ -123,16 +119,27 @@ def project_of(folder: str) -> str:
 # -- setting up ------------------------------------------------------------------------------------------------
 
 
+def offered_scope(session: Session) -> Scope | None:
+    """The scope that a first configuration would give to sessions; ``None`` where there is a configuration."""
+    return None if is_there(session.locations.settings) else default_config(_user_name()).scope
+
+
 def init_state(
-    session: Session, *, owner_presence: OwnerPresence = "terminal", simulated_host: bool = False
+    session: Session,
+    *,
+    owner_presence: OwnerPresence = "terminal",
+    simulated_host: bool = False,
+    scope: Scope | None = None,
 ) -> LogView:
     """Make keys, state, head and anchor, and record the owner's rules in the first leaf; or complete what was begun.
+
+    ``scope`` is that of a first configuration; one that is there is kept.
 
     Raises:
         StateExistsError: there is one already, or only parts of one; nothing is changed.
         StateError, SidecarError: it cannot be written, or what was left is not to be believed.
     """
-    write_default_config(session.locations.settings, default_config(_user_name()))
+    write_default_config(session.locations.settings, Config(scope or default_config(_user_name()).scope))
     rules = Policy(owner_presence=owner_presence, simulated_host=simulated_host)
     from timeline.founding import found_timeline  # nothing but `init` needs it
 
@@ -142,18 +149,27 @@ def init_state(
 # -- consent ---------------------------------------------------------------------------------------------------
 
 
-def receive_prompt(session: Session, host: str, content: bytes) -> "Receipt":
+def receive_prompt(
+    session: Session, host: str, content: bytes, *, peer: "Sequence[Process] | None" = None
+) -> "Receipt":
     """A host reports a prompt: issue the receipt that lets the owner enroll this session.
 
+    ``peer`` is the process that reports it with its ancestors, nearest first. Without it nobody has looked who that
+    is: the receipt is not attested, and no standing consent spends it.
+
     Raises:
-        AccessError, SourceError: the event, scope or transcript does not qualify, or the wire does not declare the
-            protocol that the host's launcher expects.
+        AccessError, SourceError: the event, scope or transcript does not qualify, the wire does not declare the
+            protocol that the host's launcher expects, or ``peer`` is not below a process of the host.
         StateError, SidecarError: the state cannot be used.
     """
     if host not in HOSTS or host not in ADAPTERS:
         message = f"host {host[:40]!r}: not a reviewed host"
         raise HookInputError(message, hint=f"hosts: {', '.join(ADAPTERS)}")
     # A search needs none of these.
+    if peer is not None:
+        from timeline.guard.hook_peer import check_hook_peer
+
+        check_hook_peer(peer, host)
     from timeline.guard.protocol import check_protocol
     from timeline.guard.receipt import issue_receipt, parse_prompt_event, source_at_prompt
     from timeline.guard.transcript import locate_transcript
@@ -176,6 +192,7 @@ def receive_prompt(session: Session, host: str, content: bytes) -> "Receipt":
             event_digest=event.event_digest,
             now_ms=session.ports.clock.now_ms(),
             entropy=session.ports.entropy,
+            attested=peer is not None,
         )
 
 
@@ -221,31 +238,18 @@ def enroll(
     config = _config(session)
     with session.writing() as state:
         now_ms = session.ports.clock.now_ms()
-        from timeline.guard.receipt import spend_receipt  # as above
+        from timeline.enrolling import record_enrollment  # as above
+        from timeline.guard.receipt import spend_receipt
 
         receipt = spend_receipt(state.store, state.keystore, receipt_id, now_ms)
-        if str(Digest(receipt.digest)) in state.view.receipts:
-            message = "the receipt was spent before, and its row was written back"
-            raise ReceiptUnavailableError(message)
         if receipt.binding.project != project:
             message = "the receipt is of another project"
             raise EnrollmentUnavailableError(
                 message, hint="give that project with --root; the receipt is spent"
             )
-        rule = check_grown if follow else check_same
-        now = take_snapshot(receipt.source.path, rule=rule)
-        if receipt.source.prefix_length is not None and receipt.source.prefix_digest is not None:
-            _check_prefix(receipt, rule)
-        enrollment = make_enrollment(
-            receipt,
-            now,
-            now_ms=now_ms,
-            recall_seconds=recall_seconds or config.recall_seconds,
-            follow_seconds=config.follow_seconds if follow else None,
+        return record_enrollment(
+            state, receipt, config, now_ms=now_ms, follow=follow, recall_seconds=recall_seconds
         )
-        replaced = [s.index for s in state.view.active if same_transcript(s.enrollment, enrollment)]
-        state.commit([enrollment], project=lambda store, _leaves: _drop_sources(store, replaced))
-        return enrollment
 
 
 def revoke(session: Session, enrollment_id: str) -> EnrolledSource:
@@ -259,7 +263,7 @@ def revoke(session: Session, enrollment_id: str) -> EnrolledSource:
         source = _named(state.view, enrollment_id)
         state.commit(
             [Revocation(enrollment_id=source.enrollment.enrollment_id)],
-            project=lambda store, _leaves: _drop_sources(store, [source.index]),
+            project=lambda store, _leaves: store.drop_source(source.index),
         )
         return source
 
@@ -291,10 +295,13 @@ def index(
     *,
     source_ref: str | None = None,
     max_bytes: int = INDEX_BYTES_DEFAULT,
+    proof_bytes: int | None = None,
     operations: int | None = None,
     progress: "Progress | None" = None,
 ) -> "tuple[IndexResult | tuple[EnrolledSource, Exception], ...]":
     """Index the enrolled sources of a project; one that cannot be read does not stop the next.
+
+    The bounds are those of ``index_source``.
 
     Returns, for each source, the result or the source with the error that refused it.
 
@@ -315,6 +322,7 @@ def index(
                         state,
                         source,
                         max_bytes=max_bytes,
+                        proof_bytes=proof_bytes,
                         operations=operations,
                         progress=progress,
                         strict_formats=strict,
@@ -436,24 +444,6 @@ def _in_scope(config: Config, source: EnrolledSource) -> bool:
         host=binding.host, session=binding.session, project=binding.project, route=binding.route
     )
     return binding.scope() == now.scope()
-
-
-def _check_prefix(receipt: "Receipt", rule: Rule) -> None:
-    """The first bytes must still be those of the prompt: growth is allowed, another beginning is not.
-
-    Raises:
-        ReceiptChangedError: they are not.
-    """
-    length = receipt.source.prefix_length or 0
-    now = take_snapshot(receipt.source.path, length, rule)
-    if now.prefix_length != length or to_base64url(now.prefix_digest) != receipt.source.prefix_digest:
-        message = f"{receipt.source.path}: its first {length} bytes are not those at the prompt"
-        raise ReceiptChangedError(message)
-
-
-def _drop_sources(store: Store, sources: Sequence[int]) -> None:
-    for source in sources:
-        store.drop_source(source)
 
 
 def _named(view: LogView, name: str) -> EnrolledSource:

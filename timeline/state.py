@@ -74,7 +74,7 @@ class State:
         """Take over what ``open_state`` has verified."""
         self.locations = locations
         self.ports = ports
-        self.keystore = keystore
+        self.keystore = keystore.asking(ports.unlock)
         self.store = store
         self.repaired = False
         self.sidecars = SidecarStore(locations.sidecars)

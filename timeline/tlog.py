@@ -15,7 +15,7 @@ import msgspec
 
 from sidecars.checkpoint import Checkpoint, sign_checkpoint
 from sidecars.errors import BrokenLinkError, SidecarError
-from sidecars.leaf import SALT_BYTES, SIGNED_BY, Body, Leaf, Role, leaf_hash, seal_leaf
+from sidecars.leaf import SALT_BYTES, Body, Leaf, Role, leaf_hash, seal_leaf
 from sidecars.trust import (
     AnchorRepairable,
     Belief,
@@ -253,12 +253,12 @@ def seal_batch(
     newest_ms: int,
     entropy: Entropy,
 ) -> Batch:
-    """Seal the leaves of one commit, each signed by the key its kind needs.
+    """Seal the leaves of one commit, each signed by the key that it needs.
 
     Raises:
         ClockError: ``at_ms`` stands before the newest leaf by more than the allowed skew.
         KeyMismatchError: the private log key is not here.
-        BrokenLinkError, UnknownKeyError: a body is against the rules for policies and epochs.
+        BrokenLinkError, UnknownKeyError: a body is against the rules for policies, epochs and standing consents.
     """
     if at_ms < newest_ms - CLOCK_SKEW_MS:
         message = f"the clock stands {newest_ms - at_ms} ms before the newest entry of the log"
@@ -275,7 +275,7 @@ def seal_batch(
             at=max(at_ms, newest_ms),
             body=body,
         )
-        signer = keystore.owner if SIGNED_BY[leaf.kind] is Role.OWNER else keystore.log
+        signer = keystore.owner if leaf.signed_by is Role.OWNER else keystore.log
         envelope, salt = seal_leaf(leaf, signer), entropy.bytes(SALT_BYTES)
         leaves.append(leaf)
         rows.append((leaf.index, salt, envelope))

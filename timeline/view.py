@@ -7,6 +7,7 @@ from enum import StrEnum
 
 import msgspec
 
+from sidecars.consent import Consents
 from sidecars.leaf import (
     AnchorPolicy,
     AnchorRecovery,
@@ -119,7 +120,7 @@ class LogView(msgspec.Struct, frozen=True):
     """Everything that the log says at one size. ``anchors`` is the newest policy of external anchors, if any.
 
     ``fork`` says from which log this one goes on, if it is a fork; ``restorations`` and ``recoveries`` are all that it
-    states, oldest first.
+    states, oldest first; ``consents`` are the standing consents in force.
     """
 
     policy: Policy | None = None
@@ -131,6 +132,7 @@ class LogView(msgspec.Struct, frozen=True):
     fork: Fork | None = None
     restorations: tuple[RestorationMade, ...] = ()
     recoveries: tuple[RecoveryMade, ...] = ()
+    consents: Consents = ()
 
     @property
     def active(self) -> tuple[EnrolledSource, ...]:

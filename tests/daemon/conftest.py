@@ -3,7 +3,7 @@
 import json
 import socket
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -155,9 +155,14 @@ def daemon(world: World) -> Iterator[RunningDaemon]:
         host = stack.enter_context(host_process("codex", environment))
         mcp = FakeMcp()
         world.locations.runtime.mkdir(mode=0o700, exist_ok=True)
-        desk = FrontDesk(world.session, Diary(world.locations.diary), lambda _on_fault: mcp)
+        stops: list[Callable[[], None]] = []
+
+        def stop() -> None:
+            stops[0]()
+
+        desk = FrontDesk(world.session, Diary(world.locations.diary), lambda _fault, _end: mcp, stop)
         server = Server(world.locations.socket, desk)
-        desk.on_stop = server.stop
+        stops.append(server.stop)
         desk.start()
         thread = threading.Thread(target=server.run)
         thread.start()

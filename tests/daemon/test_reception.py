@@ -56,8 +56,10 @@ def test_a_session_that_begins_readies_the_tools(daemon: RunningDaemon) -> None:
 
 def test_without_a_timeline_a_hook_is_silent(daemon: RunningDaemon) -> None:
     """Nobody has run `timeline init`: nothing is printed and nothing is called a fault."""
+    daemon.settle()
     for folder in (daemon.world.locations.state, daemon.world.locations.trust):
-        shutil.rmtree(folder)
+        shutil.rmtree(folder, ignore_errors=True)  # SQLite removes its own files beside us
+        assert not folder.exists()
     assert daemon.hook("UserPromptSubmit", prompt="x") is None
     assert daemon.hook("PostToolUse", tool_name="Bash") is None
     assert daemon.diary("refused") == daemon.diary("fault") == []
@@ -128,6 +130,16 @@ def test_a_call_from_another_host_process_does_not_fit(daemon: RunningDaemon) ->
 
 
 @pytest.mark.requirement("T15", "X1")
+def test_a_command_of_the_model_cannot_play_hook_and_relay(daemon: RunningDaemon) -> None:
+    """It says all that both say, below the very host; but it runs in a session of its own, and cannot enter another."""
+    daemon.enroll()
+    daemon.host.leave_session()
+    assert daemon.permit(SEARCH, ARGUMENTS, "call_forged") is None
+    found = answered(daemon.relay(), SEARCH, ARGUMENTS, daemon.meta("call_forged"))
+    assert (found["blocked"], found["status"]) == (True, "unavailable")
+
+
+@pytest.mark.requirement("T15", "X1")
 def test_a_session_that_the_host_does_not_hold_is_not_permitted(daemon: RunningDaemon) -> None:
     """A hook names a session; whose it is shows the process that holds it open."""
     daemon.enroll()
@@ -185,9 +197,7 @@ def committed_size(daemon: RunningDaemon) -> int:
 
 def test_a_tool_that_ran_lets_a_followed_source_be_read_on(daemon: RunningDaemon) -> None:
     """The owner consented to following: what the host wrote is indexed without a command."""
-    daemon.enroll(follow=True)
-    daemon.desk._following.refresh()
-    daemon.settle()
+    daemon.enroll(follow=True)  # by a command, while the daemon runs
     write_more(daemon, 40)
     assert daemon.hook("PostToolUse", tool_name="Bash", tool_use_id="c") is None
     daemon.settle()
@@ -197,8 +207,6 @@ def test_a_tool_that_ran_lets_a_followed_source_be_read_on(daemon: RunningDaemon
 def test_a_snapshot_is_never_read_on(daemon: RunningDaemon) -> None:
     """Nobody consented to that."""
     daemon.enroll(follow=False)
-    daemon.desk._following.refresh()
-    daemon.settle()
     size = committed_size(daemon)
     write_more(daemon, 40)
     daemon.hook("PostToolUse", tool_name="Bash", tool_use_id="c")

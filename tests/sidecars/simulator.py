@@ -15,8 +15,8 @@ from sidecars.checkpoint import Checkpoint, sign_checkpoint
 from sidecars.digest import Digest
 from sidecars.keys import Signer, Verifier
 from sidecars.leaf import (
-    SIGNED_BY,
     Body,
+    ConsentPolicy,
     EpochReason,
     KeyEpoch,
     Leaf,
@@ -74,6 +74,12 @@ def entry(word: object) -> SidecarEntry:
     )
 
 
+def standing(*, allowed: bool = True, follow: bool = False, **where: str) -> ConsentPolicy:
+    """Give the owner's standing consent for Codex in the project of the sample enrollment, unless told otherwise."""
+    place = {"host": "codex", "project": "/srv/u/projekt-ü"} | where
+    return ConsentPolicy(follow=follow, allowed=allowed, **place)
+
+
 REVOCATION = Revocation(enrollment_id=ENROLLMENT)
 
 
@@ -115,9 +121,9 @@ class LogSimulator:
         )
 
     def append(self, leaf: Leaf, signer: Signer | None = None) -> None:
-        """Sign a leaf, with the key of its kind unless told otherwise, and append it."""
-        by_kind = self.owner if SIGNED_BY[leaf.kind] is Role.OWNER else self.log
-        self.append_bytes(seal_leaf(leaf, by_kind if signer is None else signer))
+        """Sign a leaf, with the key that it needs unless told otherwise, and append it."""
+        needed = self.owner if leaf.signed_by is Role.OWNER else self.log
+        self.append_bytes(seal_leaf(leaf, needed if signer is None else signer))
 
     def append_bytes(self, envelope: bytes) -> None:
         """Append an envelope as it is, signed or not."""

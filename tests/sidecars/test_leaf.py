@@ -53,7 +53,7 @@ from tests.sidecars.samples import (
     digest_text,
     make_enrollment,
 )
-from tests.sidecars.simulator import REVOCATION, entry, key_epoch, policy
+from tests.sidecars.simulator import REVOCATION, entry, key_epoch, policy, standing
 
 FOLLOWED = {"source": SOURCE, "enrollment_id": ENROLLMENT}
 EXTENSION = Extension(generation=1, size=2000, mtime_ns="1790000000000000003", ctime_ns="-1", **FOLLOWED)
@@ -80,6 +80,10 @@ BODIES: tuple[Body, ...] = (
     key_epoch(),
     make_enrollment(),
     make_enrollment(mode="follow", expires_at=AT + 1, recall_until=AT + 2),
+    make_enrollment(consent=2),
+    standing(),
+    standing(follow=True),
+    standing(allowed=False),
     EXTENSION,
     entry("file"),
     PROOF,
@@ -107,8 +111,8 @@ def make_leaf(body: Body, **changes: Any) -> Leaf:
 
 
 def signer_of(leaf: Leaf) -> Any:
-    """Give the signer that the leaf's kind needs."""
-    return OWNER if SIGNED_BY[leaf.kind] is Role.OWNER else LOG
+    """Give the signer that the leaf needs."""
+    return OWNER if leaf.signed_by is Role.OWNER else LOG
 
 
 @pytest.mark.parametrize("body", BODIES, ids=lambda body: type(body).__name__)
@@ -196,6 +200,8 @@ def test_a_leaf_against_a_rule_is_refused(change: dict[str, Any]) -> None:
         {"expires_at": AT},
         {"recall_until": AT - 1},
         {"receipt_digest": "asthr_" + "A" * 43},
+        {"consent": -1},
+        {"consent": 2, "recall_until": AT + 90 * 24 * 3_600_000 + 1},
     ],
 )
 def test_an_enrollment_against_a_rule_is_refused(change: dict[str, Any]) -> None:

@@ -130,6 +130,7 @@ def test_every_reason_in_a_specification_exists(root: Path, page: str) -> None:
     words = {
         "anchor-policy",
         "anchor-recovery",
+        "consent-policy",
         "format-policy",
         "key-epoch",
         "partly-understood",

@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -31,6 +31,24 @@ def serve(path):
             control.sendall(b"{}\\n")
         elif "close" in what:
             os.close(held.pop(what["close"]))
+            control.sendall(b"{}\\n")
+        elif "spawn" in what:
+            ours, theirs = socket.socketpair()
+            child = os.fork()
+            if not child:
+                os.dup2(theirs.fileno(), 0)
+                os.dup2(theirs.fileno(), 1)
+                os.closerange(3, 256)
+                if what["leaving"]:
+                    os.setsid()
+                os.execve(what["spawn"][0], what["spawn"], dict(os.environ))
+            socket.send_fds(control, [b"%d\\n" % child], [ours.fileno()])
+            ours.close()
+            theirs.close()
+        elif "reap" in what:
+            control.sendall(b"%d\\n" % os.waitstatus_to_exitcode(os.waitpid(what["reap"], 0)[1]))
+        elif "leave" in what:
+            os.setsid()
             control.sendall(b"{}\\n")
         else:
             connection = socket.socket(socket.AF_UNIX)
@@ -68,6 +86,26 @@ class HostProcess:
     def drop(self, path: Path) -> None:
         """Let the host close a file."""
         _tell(self._host, {"close": str(path)})
+
+    def spawn(self, command: Sequence[str], *, leaving: bool = False) -> tuple[int, socket.socket]:
+        """Run a command as a child of the host; its pid, and the other end of its standard input and output.
+
+        With ``leaving`` it runs in a session of its own, as hosts start hooks and what their models run.
+        """
+        self._host.sendall(json.dumps({"spawn": list(command), "leaving": leaving}).encode() + b"\n")
+        pid, descriptors, _, _ = socket.recv_fds(self._host, 16, 1)
+        connection = socket.socket(fileno=descriptors[0])
+        connection.settimeout(SECONDS)
+        return int(pid), connection
+
+    def reap(self, pid: int) -> int:
+        """Wait for the end of a child; its exit code, negative for a signal."""
+        self._host.sendall(json.dumps({"reap": pid}).encode() + b"\n")
+        return int(self._host.recv(16))
+
+    def leave_session(self) -> None:
+        """Let the client go into a session of its own, as hosts start the commands of their models."""
+        _tell(self._client, {"leave": ""})
 
     def connect(self, path: Path) -> socket.socket:
         """A connection to ``path`` that the client below the host has made."""

@@ -12,6 +12,7 @@ from timeline import __version__
 from timeline.answers import AUTHORITY
 from timeline.cli import commands
 from timeline.cli.exit import ExitCode, exit_code_of
+from timeline.cli.owners import guard
 from timeline.cli.render import show, show_error
 from timeline.errors import AccessError, StateMissingError, TimelineError, UsageError
 
@@ -37,10 +38,58 @@ def _backup() -> click.Command:
     return backup_command
 
 
+def _daemon() -> click.Command:
+    from timeline.cli.daemon import daemon_group
+
+    return daemon_group
+
+
+def _consent() -> click.Command:
+    from timeline.cli.consents import consent_command
+
+    return consent_command
+
+
+def _enroll() -> click.Command:
+    from timeline.cli.enrollments import enroll_command
+
+    return enroll_command
+
+
+def _doctor() -> click.Command:
+    from timeline.cli.doctor import doctor_command
+
+    return doctor_command
+
+
 def _formats() -> click.Command:
     from timeline.cli.formats import formats_group
 
     return formats_group
+
+
+def _client() -> click.Command:
+    from timeline.cli.install import client_command
+
+    return client_command
+
+
+def _completions() -> click.Command:
+    from timeline.cli.install import completions_command
+
+    return completions_command
+
+
+def _install() -> click.Command:
+    from timeline.cli.install import install_command
+
+    return install_command
+
+
+def _uninstall() -> click.Command:
+    from timeline.cli.install import uninstall_command
+
+    return uninstall_command
 
 
 def _inspect() -> click.Command:
@@ -55,6 +104,18 @@ def _keys() -> click.Command:
     return key_group
 
 
+def _mcp() -> click.Command:
+    from timeline.cli.relay import relay_command
+
+    return relay_command
+
+
+def _owner() -> click.Command:
+    from timeline.cli.owner import owner_group
+
+    return owner_group
+
+
 def _prove() -> click.Command:
     from timeline.cli.proofs import prove_command
 
@@ -67,6 +128,18 @@ def _restore() -> click.Command:
     return restore_command
 
 
+def _service() -> click.Command:
+    from timeline.cli.service import service_group
+
+    return service_group
+
+
+def _status() -> click.Command:
+    from timeline.cli.status import status_command
+
+    return status_command
+
+
 def _verify_proof() -> click.Command:
     from timeline.cli.proofs import verify_proof_command
 
@@ -76,11 +149,23 @@ def _verify_proof() -> click.Command:
 _LATER: dict[str, Callable[[], click.Command]] = {
     "anchor": _anchors,
     "backup": _backup,
+    "client": _client,
+    "completions": _completions,
+    "consent": _consent,
+    "daemon": _daemon,
+    "enroll": _enroll,
+    "doctor": _doctor,
     "formats": _formats,
     "inspect": _inspect,
+    "install": _install,
     "key": _keys,
+    "mcp": _mcp,
+    "owner": _owner,
     "prove": _prove,
     "restore": _restore,
+    "service": _service,
+    "uninstall": _uninstall,
+    "status": _status,
     "verify-proof": _verify_proof,
 }
 """Commands that load what a search does not need, by the function that loads them."""
@@ -96,9 +181,10 @@ class _Commands(click.Group):
     def get_command(  # type: ignore[explicit-override]  # see _Misuse
         self, ctx: click.Context, cmd_name: str
     ) -> click.Command | None:
-        """The command of that name, loaded now if it is one of the later ones."""
+        """The command of that name, loaded now if it is a later one; an owner's command asks for the owner first."""
         later = _LATER.get(cmd_name)
-        return later() if later is not None else super().get_command(ctx, cmd_name)
+        found = later() if later is not None else super().get_command(ctx, cmd_name)
+        return None if found is None else guard(cmd_name, found)
 
 
 @click.group(cls=_Commands, epilog=_EPILOG, context_settings={"help_option_names": HELP_NAMES})
@@ -111,8 +197,7 @@ def timeline() -> None:
     \b
     Examples:
       timeline init
-      timeline receipt --root .
-      timeline enroll --root . --receipt asthr_... --confirm-local-timeline
+      timeline enroll --follow
       timeline index
       timeline search pytest failed
       timeline verify --deep
@@ -123,19 +208,21 @@ for _command in commands.COMMANDS:
     timeline.add_command(_command)
 
 
-def main() -> None:
-    """Entry point of ``timeline``."""
-    _end(_run("timeline", timeline))
+def main(entrance: object = None) -> None:
+    """Entry point of ``timeline``; ``entrance`` is what it gives the commands that it alone can serve."""
+    _end(_run("timeline", timeline, entrance=entrance))
 
 
 def main_receipt() -> None:
     """Entry point of ``timeline-receipt`` (T9)."""
-    _end(_run_compatible("timeline-receipt", commands.receipt_command))
+    _end(_run_compatible("timeline-receipt", guard("receipt", commands.receipt_command)))
 
 
 def main_enroll() -> None:
     """Entry point of ``timeline-enroll`` (T10)."""
-    _end(_run_compatible("timeline-enroll", commands.enroll_command))
+    from timeline.cli.enrollments import receipt_enroll_command
+
+    _end(_run_compatible("timeline-enroll", guard("enroll", receipt_enroll_command)))
 
 
 def main_verify() -> None:
@@ -167,11 +254,17 @@ def _run_compatible(program: str, command: click.Command) -> int:
 
 
 def _run(
-    program: str, command: click.Command, translate: Callable[[Exception], ExitCode] = exit_code_of
+    program: str,
+    command: click.Command,
+    translate: Callable[[Exception], ExitCode] = exit_code_of,
+    *,
+    entrance: object = None,
 ) -> int:
     as_json = "--json" in sys.argv[1:]
     try:
-        result = command.main(prog_name=program, standalone_mode=False, help_option_names=HELP_NAMES)
+        result = command.main(
+            prog_name=program, standalone_mode=False, help_option_names=HELP_NAMES, obj=entrance
+        )
     except click.UsageError as error:
         show_error(program, _Misuse(error), as_json=as_json)
         return ExitCode.USAGE if translate is exit_code_of else translate(error)

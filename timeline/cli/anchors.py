@@ -1,6 +1,5 @@
 """``timeline anchor``: memories outside the state that show whether it is the newest."""
 
-import os
 import shlex
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +16,7 @@ from timeline.assurance import AnchorStatus
 from timeline.cli.anchor_schema import schema_command
 from timeline.cli.commands import as_json_option
 from timeline.cli.exit import EPILOG, ExitCode
+from timeline.cli.owners import owner_session
 from timeline.cli.render import show
 from timeline.clock import format_utc
 
@@ -35,7 +35,7 @@ def _bounds_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _session() -> service.Session:
-    return service.session_from(os.environ)
+    return owner_session()
 
 
 @click.group("anchor")

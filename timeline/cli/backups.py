@@ -1,6 +1,5 @@
 """``timeline backup`` and ``timeline restore``: a copy of the whole timeline in one file, and back."""
 
-import os
 from pathlib import Path
 
 import click
@@ -9,6 +8,7 @@ from timeline import backup, forking, restore, service
 from timeline.answers import AUTHORITY, Json
 from timeline.cli.commands import as_json_option
 from timeline.cli.exit import EPILOG, ExitCode
+from timeline.cli.owners import owner_session
 from timeline.cli.render import progress, show
 from timeline.clock import format_utc
 from timeline.errors import UsageError
@@ -24,7 +24,7 @@ _BASIS = {
 
 
 def _session() -> service.Session:
-    return service.session_from(os.environ)
+    return owner_session()
 
 
 @click.command("backup", epilog=EPILOG)

@@ -1,6 +1,5 @@
 """The commands. Each parses its arguments, calls one use case, and hands the answer to ``render``."""
 
-import os
 import queue
 import sys
 from pathlib import Path
@@ -10,8 +9,10 @@ import click
 
 from adapters.registry import ADAPTERS
 from timeline import answers, service
+from timeline.cli.asking import SCOPE_ID, choose_scope, has_terminal
 from timeline.cli.exit import EPILOG as _EPILOG
 from timeline.cli.exit import ExitCode
+from timeline.cli.owners import owner_session
 from timeline.cli.render import (
     fork_lines,
     index_lines,
@@ -43,7 +44,7 @@ root_option = click.option(
 
 
 def _session() -> service.Session:
-    return service.session_from(os.environ)
+    return owner_session()
 
 
 @click.command("init", epilog=_EPILOG)
@@ -54,18 +55,32 @@ def _session() -> service.Session:
     show_default=True,
     help="Recorded in the first leaf: 'any' is for headless machines.",
 )
+@click.option("--tenant", type=SCOPE_ID, default=None, help="Whose sessions these are.  [default: local]")
+@click.option("--user", type=SCOPE_ID, default=None, help="Who works in them.  [default: your login name]")
+@click.option("--task", type=SCOPE_ID, default=None, help="What they are about.  [default: default]")
 @as_json_option
-def init_command(owner_presence: service.OwnerPresence, *, as_json: bool) -> None:
+def init_command(
+    owner_presence: service.OwnerPresence,
+    tenant: str | None,
+    user: str | None,
+    task: str | None,
+    *,
+    as_json: bool,
+) -> None:
     """Make keys, an empty signed log, its anchor and a configuration. Run once.
 
-    If it is interrupted, run it again: it keeps the keys and completes what was begun.
+    If it is interrupted, run it again: it keeps the keys and completes what was begun. On a terminal it asks for
+    tenant, user and task unless one is given; config.toml can name others for single projects.
 
     \b
-    Example:
+    Examples:
       timeline init
+      timeline init --tenant acme --task release
     """
     session = _session()
-    service.init_state(session, owner_presence=owner_presence)
+    may_ask = not as_json and has_terminal()
+    scope = choose_scope(session, tenant=tenant, user=user, task=task, may_ask=may_ask)
+    service.init_state(session, owner_presence=owner_presence, scope=scope)
     where = session.locations
     answer = {
         "status": "initialised",
@@ -97,6 +112,8 @@ def user_prompt_submit(host: str, *, as_json: bool) -> None:
 
     Prints nothing and ends with 0, whatever happens: a host takes a hook's output for the model, and a hook must not
     block a prompt. With --json the status is printed instead, without the receipt.
+
+    Nobody looks who calls it: such a receipt says so where it is offered, and no standing consent spends it.
 
     \b
     Example (the host's hooks configuration):
@@ -138,50 +155,6 @@ def receipt_command(root: str, *, every: bool, as_json: bool) -> None:
         as_json=as_json,
         lines=lines or ["no receipt is pending: prompt once in the session, then come back"],
     )
-
-
-@click.command("enroll", epilog=_EPILOG)
-@click.option("--root", required=True, metavar="FOLDER", help="The project.")
-@click.option(
-    "--receipt",
-    "receipt_id",
-    required=True,
-    metavar="ID",
-    help="The receipt, asthr_... ; spent by the attempt.",
-)
-@click.option(
-    "--confirm-local-timeline",
-    "confirmed",
-    is_flag=True,
-    help="You, the owner, consent to reading this session.",
-)
-@click.option(
-    "--follow",
-    is_flag=True,
-    help="The session goes on: each `timeline index` reads what was added, for 12 hours (follow_seconds).",
-)
-@as_json_option
-def enroll_command(root: str, receipt_id: str, *, confirmed: bool, follow: bool, as_json: bool) -> None:
-    """Consent to reading one session's transcript, as it is now, or with --follow as it grows.
-
-    A followed file may only grow. Anything else that happens to it ends its recall, and says so.
-
-    \b
-    Examples:
-      timeline enroll --root . --receipt asthr_... --confirm-local-timeline
-      timeline enroll --root . --receipt asthr_... --confirm-local-timeline --follow
-    """
-    enrollment = service.enroll(_session(), root, receipt_id, confirmed=confirmed, follow=follow)
-    answer = answers.enrollment_answer(enrollment)
-    lines = [
-        (
-            f"enrolled {answer['source']}  {answer['bytes']} bytes, "
-            + (f"followed until {answer['expiresAt']}, recalled " if follow else "")
-            + f"until {answer['recallUntil']}"
-        ),
-        f"    {answer['id']}",
-    ]
-    show(answer, as_json=as_json, lines=lines)
 
 
 @click.command("sources", epilog=_EPILOG)
@@ -425,7 +398,6 @@ COMMANDS = (
     init_command,
     hook_group,
     receipt_command,
-    enroll_command,
     sources_command,
     revoke_command,
     index_command,

@@ -1,6 +1,5 @@
 """``timeline formats``: what the owner says about record types that were never reviewed."""
 
-import os
 
 import click
 
@@ -9,6 +8,7 @@ from timeline import answers, formats, service
 from timeline.answers import Json
 from timeline.cli.commands import as_json_option
 from timeline.cli.exit import EPILOG
+from timeline.cli.owners import owner_session
 from timeline.cli.render import show
 
 _host_argument = click.argument("host", type=click.Choice(sorted(ADAPTERS)))
@@ -16,7 +16,7 @@ _type_argument = click.argument("type_name", metavar="TYPE")
 
 
 def _session() -> service.Session:
-    return service.session_from(os.environ)
+    return owner_session()
 
 
 @click.group("formats")

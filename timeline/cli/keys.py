@@ -1,14 +1,13 @@
 """``timeline key``: which log keys sign and signed this log, and how another one comes into force."""
 
-import os
 
 import click
 
 from sidecars.trust import Epoch
-from timeline import service
 from timeline.answers import AUTHORITY, Json
 from timeline.cli.commands import as_json_option
 from timeline.cli.exit import EPILOG
+from timeline.cli.owners import owner_session
 from timeline.cli.render import show
 from timeline.clock import format_utc
 from timeline.epochs import KeyChange, Keys, KeyStanding, Reason, change_log_key, list_log_keys
@@ -67,12 +66,12 @@ def list_command(*, as_json: bool) -> None:
       timeline key list
       timeline key list --json
     """
-    keys = list_log_keys(service.session_from(os.environ))
+    keys = list_log_keys(owner_session())
     show(_keys_json(keys), as_json=as_json, lines=_keys_lines(keys))
 
 
 def _change(reason: Reason, *, as_json: bool) -> None:
-    change = change_log_key(service.session_from(os.environ), reason)
+    change = change_log_key(owner_session(), reason)
     tell = _witness_commands(change, reason)
     answer = {
         "schema": "timeline-key-change/v1",

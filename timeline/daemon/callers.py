@@ -1,5 +1,7 @@
 """What is seen of a peer when it asks: its nearest host process, that one's open files, its environment's words."""
 
+import msgspec
+
 from timeline.daemon.peer import Peer
 from timeline.guard.transport import Caller, HostProcess, is_switched, nearest_host, parse_capability
 from timeline.hosts import HOSTS
@@ -19,6 +21,25 @@ def see_caller(peer: Peer) -> Caller:
         capability=parse_capability(peer.environment),
         switched=is_switched(peer.environment),
     )
+
+
+def see_server(peer: Peer) -> Caller:
+    """The same for a relay, which its host's process has to have started itself where that can be told.
+
+    A command of the model can say everything that a hook and a relay say. But such a host starts it in a session of
+    its own (setsid), and no process can enter the session of another: what is not in the host's own session, or not
+    its child, is not the server that the host asks.
+
+    Raises:
+        CapabilityError: see ``see_caller``.
+    """
+    caller = see_caller(peer)
+    found, process = caller.process, peer.process
+    if found is not None and HOSTS[found.host].servers_share_session:
+        is_child = process.parent == found.process.pid and process.session == found.process.session
+        if not is_child:
+            return msgspec.structs.replace(caller, process=None)
+    return caller
 
 
 def _open_files(found: HostProcess | None) -> tuple[str, ...]:

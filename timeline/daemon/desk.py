@@ -37,8 +37,9 @@ class McpServing(Protocol):
         ...
 
 
-MakeMcp = Callable[[Callable[[str, str], None]], McpServing]
-"""Makes the MCP server; the argument is told of its faults: where, and the class of the error."""
+MakeMcp = Callable[[Callable[[str, str], None], Callable[[object], None]], McpServing]
+"""Makes the MCP server. The first argument is told of its faults, where and the class of the error; the second of each
+session's end, with the tools that it was given."""
 
 
 class Question(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -65,17 +66,26 @@ class Status(msgspec.Struct, frozen=True):
 _STATUS_SECONDS: Final = 5.0
 
 
+def open_desk(
+    session: Session, make_mcp: MakeMcp, stop: Callable[[], None]
+) -> "tuple[FrontDesk, Callable[[], None]]":
+    """A desk at work, and what closes it (``program.OpenDesk``)."""
+    desk = FrontDesk(session, Diary(session.locations.diary), make_mcp, stop)
+    desk.start()
+    return desk, desk.close
+
+
 class FrontDesk:
     """A ``Desk``."""
 
     version = __version__
 
-    def __init__(self, session: Session, diary: Diary, make_mcp: MakeMcp) -> None:
-        """Nothing runs before ``start``."""
-        self.on_stop: Callable[[], None] = lambda: None
+    def __init__(self, session: Session, diary: Diary, make_mcp: MakeMcp, stop: Callable[[], None]) -> None:
+        """Nothing runs before ``start``; ``stop`` ends the daemon."""
+        self._stop = stop
         self._shared = Shared(session, diary)
         self._following = Following(self._shared)
-        self._mcp = make_mcp(self._note_fault)
+        self._mcp = make_mcp(self._note_fault, _close)
         self._reception = Reception(self._shared, self._following, self._mcp.preload)
         self._started_ms = self._shared.now_ms()
 
@@ -83,6 +93,7 @@ class FrontDesk:
         """Begin to work; the timeline is opened and verified at once, so that the first question finds it open."""
         self._shared.worker.start()
         self._following.refresh()
+        self._shared.diary.write("started", pid=os.getpid(), version=self.version)
 
     def close(self) -> None:
         """End MCP sessions and watching, finish what is queued, and let go of the timeline."""
@@ -90,6 +101,7 @@ class FrontDesk:
         self._following.close()
         self._shared.worker.stop()
         self._shared.live.close()
+        self._shared.diary.write("stopped", pid=os.getpid())
 
     def hook(self, request: Request) -> bytes:
         """What the hook has to print; nothing where anything goes wrong, which is written down."""
@@ -111,14 +123,16 @@ class FrontDesk:
             case "version":
                 return msgspec.json.encode({"version": self.version})
             case "stop":
-                self.on_stop()
+                self._stop()
                 return msgspec.json.encode({"stopping": os.getpid()})
             case _:
                 return _error(DaemonError("field ask: must be status, version or stop"))
 
     def mcp(self, request: Request, connection: socket.socket, begun: bytes) -> None:
         """Serve an MCP session."""
-        self._mcp.serve(connection, begun, Toolbox(self._shared, request))
+        toolbox = Toolbox(self._shared, request)
+        toolbox.opened()
+        self._mcp.serve(connection, begun, toolbox)
 
     def refused(self, reason: str) -> None:
         """Write down a client that got no answer."""
@@ -155,6 +169,11 @@ class FrontDesk:
         except REFUSALS as error:
             return "refused", error.reason
         return "ready", None
+
+
+def _close(tools: object) -> None:
+    if isinstance(tools, Toolbox):
+        tools.closed()
 
 
 def _error(error: DaemonError) -> bytes:

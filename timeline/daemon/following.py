@@ -6,6 +6,7 @@ nothing changes.
 """
 
 import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
@@ -56,14 +57,27 @@ class Following:
 
     def refresh(self) -> None:
         """Look anew which sources are followed; on the worker's thread, and nobody waits for it."""
-        self._shared.worker.post("refresh", self._refresh)
+        self._post_quietly("refresh", self._refresh)
 
     def read_on(self, host: str, session: str) -> None:
-        """A hook of this session came: what its host has written since is read on."""
+        """A hook of this session came: what its host has written since is read on.
+
+        A session that is not known to be followed may have been enrolled by a command since: it is looked up.
+        """
+        if not self._read_known(host, session):
+
+            def look_up() -> None:
+                self._refresh()
+                self._read_known(host, session)
+
+            self._post_quietly(f"lookup:{host}:{session}", look_up)
+
+    def _read_known(self, host: str, session: str) -> bool:
         with self._turn:
             found = [item for item in self._by_path.values() if (item.host, item.session) == (host, session)]
         for followed in found:
             self._due(followed)
+        return bool(found)
 
     def close(self) -> None:
         """Watch nothing any more, and let no timer run."""
@@ -135,8 +149,11 @@ class Following:
                 with self._turn:
                     self._wait(followed, PAUSE_SECONDS)
 
+        self._post_quietly(f"extension:{followed.enrollment_id}", read_on)
+
+    def _post_quietly(self, name: str, job: Callable[[], object]) -> None:
         try:
-            self._shared.worker.post(f"extension:{followed.enrollment_id}", read_on)
+            self._shared.worker.post(name, job)
         except DaemonStoppingError:  # the next daemon reads it
             return
 

@@ -2,63 +2,142 @@
 
 One per user: the lock is the operating system's and is held for as long as the process lives, so that a killed
 daemon leaves nothing behind that could be stuck. Whoever holds it owns the socket's name.
+
+The socket listens before anything else is loaded: a host calls its first hooks within a few milliseconds, and the
+first of them may have started this process. Who asks is looked at when he connects; the answer waits for the rest.
 """
 
 import os
 import signal
-from collections.abc import Iterator
-from contextlib import contextmanager
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-import filelock
-
-from timeline.daemon.desk import FrontDesk, MakeMcp
-from timeline.daemon.errors import DaemonError, DaemonRunningError
-from timeline.daemon.server import Server
-from timeline.diary import Diary
+from timeline import __version__
+from timeline.daemon.errors import DaemonError, DaemonRunningError, DaemonStoppingError
+from timeline.daemon.server import Desk, Request, Server
+from timeline.errors import TimelineError
 from timeline.files import make_directory
 from timeline.launch import settle
-from timeline.service import Session
+from timeline.paths import Locations
 
 SOCKET_PATH_BYTES_MAX: Final = 100
 """A socket's path has at most 108 bytes on Linux and 104 on macOS, with its zero."""
 
+LOAD_SECONDS: Final = 30.0
+"""How long a request waits for a daemon that has just been started."""
 
-def run(session: Session, make_mcp: MakeMcp) -> None:
+OpenDesk = Callable[[Callable[[], None]], "tuple[Desk, Callable[[], None]]"]
+"""Loads and opens everything behind the socket; gives who answers, and what closes it. It is given what stops us."""
+
+
+def run(locations: Locations, open_desk: OpenDesk) -> None:
     """Be the daemon until a signal or a client says stop.
 
     Raises:
         DaemonRunningError: there is one already.
-        DaemonError: the socket cannot be bound.
+        DaemonError: the socket cannot be bound, or what answers behind it cannot be opened.
         StateError: the runtime folder is not private.
     """
-    locations = session.locations
     make_directory(locations.runtime)
     with _hold_lock(locations.daemon_lock):
         path = locations.socket
         _check_length(path)
-        diary = Diary(locations.diary)
-        desk = FrontDesk(session, diary, make_mcp)
+        entrance = Entrance()
         try:
-            server = Server(path, desk)
+            server = Server(path, entrance)
         except OSError as error:
             message = f"{path}: cannot be listened on"
             raise DaemonError(message) from error
-        desk.on_stop = server.stop
+        loader = threading.Thread(target=entrance.load, args=(open_desk, server.stop), name="load")
         with _signals(server):
-            desk.start()
             settle(locations.runtime)
-            diary.write("started", pid=os.getpid(), version=desk.version)
+            loader.start()
             try:
                 server.run()
             finally:
-                desk.close()
-                diary.write("stopped", pid=os.getpid())
+                loader.join()
+                entrance.close()
+    entrance.check()
+
+
+class Entrance:
+    """A ``Desk`` whose requests wait until the one behind it is open."""
+
+    version = __version__
+
+    def __init__(self) -> None:
+        """Nothing is open yet."""
+        self._ready = threading.Event()
+        self._desk: Desk | None = None
+        self._close: Callable[[], None] = lambda: None
+        self._error: Exception | None = None
+
+    def load(self, open_desk: OpenDesk, stop: Callable[[], None]) -> None:
+        """Open the desk; where that fails, nothing can be answered and the daemon ends."""
+        try:
+            self._desk, self._close = open_desk(stop)
+        except Exception as error:  # noqa: BLE001  # raised again by `check`, in the thread that can end the process
+            self._error = error
+            stop()
+        finally:
+            self._ready.set()
+
+    def close(self) -> None:
+        """Close what was opened."""
+        self._close()
+
+    def check(self) -> None:
+        """Raise what kept the desk from being opened, if anything did.
+
+        Raises:
+            Exception: that.
+        """
+        if self._error is not None:
+            raise self._error
+
+    def hook(self, request: Request) -> bytes:
+        """See ``Desk``; a hook whose daemon cannot be opened prints nothing."""
+        try:
+            return self._behind().hook(request)
+        except TimelineError:
+            return b""
+
+    def ask(self, request: Request) -> bytes:
+        """See ``Desk``."""
+        try:
+            return self._behind().ask(request)
+        except DaemonStoppingError:
+            return b""
+
+    def mcp(self, request: Request, connection: socket.socket, begun: bytes) -> None:
+        """See ``Desk``."""
+        try:
+            desk = self._behind()
+        except DaemonStoppingError:
+            connection.close()
+            return
+        desk.mcp(request, connection, begun)
+
+    def refused(self, reason: str) -> None:
+        """See ``Desk``."""
+        with suppress(DaemonStoppingError):
+            self._behind().refused(reason)
+
+    def _behind(self) -> Desk:
+        if not self._ready.wait(LOAD_SECONDS) or self._desk is None:
+            message = "the daemon could not be opened"
+            raise DaemonStoppingError(message)
+        return self._desk
 
 
 @contextmanager
 def _hold_lock(path: Path) -> Iterator[None]:
+    import filelock  # costs as much as all the rest, and is needed by nobody who meets a running daemon
+
     lock = filelock.FileLock(path, timeout=0, mode=0o600)
     try:
         lock.acquire()

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from timeline.answers import AUTHORITY
-from timeline.daemon.callers import see_caller
+from timeline.daemon.callers import see_server
 from timeline.daemon.errors import DaemonError
 from timeline.daemon.server import Request
 from timeline.daemon.shared import Shared
@@ -39,7 +39,7 @@ class Toolbox:
         """Answer one call; blocks until the timeline's thread has done it."""
         try:
             tool = Tool(name)
-            given = ToolCall(self._host, arguments, meta, see_caller(self._peer))
+            given = ToolCall(self._host, arguments, meta, see_server(self._peer))
             structured = self._shared.call(lambda session: self._use(session, tool, given))
         except (ValueError, *REFUSALS) as error:
             refusal = error if isinstance(error, REFUSALS) else DaemonError("no such tool")

@@ -35,19 +35,35 @@ def check_confirmed(*, confirmed: bool) -> None:
         raise ConfirmationError(message)
 
 
-def make_enrollment(
-    receipt: "Receipt", now: Snapshot, *, now_ms: int, recall_seconds: int, follow_seconds: int | None = None
-) -> Enrollment:
-    """The consent that a spent receipt and the present file add up to.
-
-    With ``follow_seconds`` the file may grow for so long, and no longer than it may be recalled.
+def check_covered(receipt: "Receipt", now: Snapshot) -> None:
+    """The file that is there now must be the one that the receipt was issued for, equal or grown since.
 
     Raises:
-        ReceiptChangedError: the file is not the one that the receipt was issued for, or has not grown from it.
+        ReceiptChangedError: it is not.
     """
     if not receipt.source.covers(now):
         message = f"{receipt.source.path}: not the file that the host reported, or not grown from it"
         raise ReceiptChangedError(message)
+
+
+def make_enrollment(
+    receipt: "Receipt",
+    now: Snapshot,
+    *,
+    now_ms: int,
+    recall_seconds: int,
+    follow_seconds: int | None = None,
+    consent: int | None = None,
+) -> Enrollment:
+    """The consent that a spent receipt and the present file add up to.
+
+    With ``follow_seconds`` the file may grow for so long, and no longer than it may be recalled. ``consent`` is the
+    leaf of the standing consent that it rests on; without one, the owner himself has said so.
+
+    Raises:
+        ReceiptChangedError: the file is not the one that the receipt was issued for, or has not grown from it.
+    """
+    check_covered(receipt, now)
     ends = now_ms + recall_seconds * 1000
     follows = ends if follow_seconds is None else min(ends, now_ms + follow_seconds * 1000)
     receipt_text = str(Digest(receipt.digest))
@@ -71,6 +87,7 @@ def make_enrollment(
         confirmed_at=now_ms,
         expires_at=follows,
         recall_until=ends,
+        consent=consent,
     )
 
 

@@ -66,8 +66,12 @@ class SourceAtPrompt(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         )
 
 
-class Receipt(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One pending receipt; times are UTC milliseconds, ``event_digest`` identifies the host's event."""
+class Receipt(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
+    """One pending receipt; times are UTC milliseconds, ``event_digest`` identifies the host's event.
+
+    ``attested`` says that the event came from below a process of its host (``guard.hook_peer``); without it, some
+    command has reported the prompt, and only the owner's own word can spend the receipt.
+    """
 
     id: str
     binding: EnrollmentBinding
@@ -75,6 +79,7 @@ class Receipt(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     event_digest: str
     issued_at: int
     expires_at: int
+    attested: bool = False
 
     @property
     def digest(self) -> bytes:
@@ -179,8 +184,11 @@ def issue_receipt(
     event_digest: str,
     now_ms: int,
     entropy: Entropy,
+    attested: bool = False,
 ) -> Receipt:
     """Issue a receipt, or return the pending one of the same event, binding and source.
+
+    ``attested``: the event came from below a process of its host.
 
     Raises:
         ReceiptCapacityError: 32 are pending.
@@ -189,7 +197,8 @@ def issue_receipt(
     wire = wire_binding(binding)
     pending = pending_receipts(store, keystore, now_ms)
     for receipt in pending:
-        if (receipt.binding, receipt.source, receipt.event_digest) == (wire, source, event_digest):
+        known = (receipt.binding, receipt.source, receipt.event_digest, receipt.attested)
+        if known == (wire, source, event_digest, attested):
             return receipt
     if len(pending) >= RECEIPTS_PENDING_MAX:
         message = f"{len(pending)} receipts are pending"
@@ -201,6 +210,7 @@ def issue_receipt(
         event_digest=event_digest,
         issued_at=now_ms,
         expires_at=now_ms + RECEIPT_SECONDS * 1000,
+        attested=attested,
     )
     envelope = seal(PAYLOAD_TYPE, msgspec.json.encode(receipt), [keystore.log])
     kept = {known.digest for known in pending}

@@ -1,0 +1,1 @@
+"""The daemon and its clients, killed at random points: ``python -m tests.chaos``."""

@@ -1,0 +1,55 @@
+"""What the scripted model says and does: its half of the story, told alike in every host."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from tests.hosts.model import Scripts, Step
+
+WAIT: Step = {"say": "I wait for the owner.", "sh": "sh wait_for_owner.sh", "extra": {"yield_time_ms": 30000}}
+"""The owner enrolls the session while it runs."""
+
+TESTS: Step = {"say": "I run the tests.", "sh": "python -m pytest -q"}
+LIE: Step = {"sh": 'echo "4 passed in 0.01s"'}
+"""Printed, not run: it must never become a card."""
+
+
+def call(tool: str, **arguments: object) -> Step:
+    """A call of one of Timeline's tools."""
+    return {"mcp": f"timeline/session_timeline_{tool}", "args": arguments}
+
+
+def work(name: str) -> Scripts:
+    """The first session: tests run, and are found again."""
+    steps = (
+        WAIT,
+        TESTS,
+        LIE,
+        call("index"),
+        call("search", query="pytest failed"),
+        {"say": "One of four fails."},
+    )
+    return {name: steps}
+
+
+def recall(name: str) -> Scripts:
+    """A later session, which asks what an earlier one did."""
+    earlier = call("search", query="pytest failed", includePriorSessions=True)
+    return {
+        name: (WAIT, call("index"), call("search", query="pytest failed"), earlier, {"say": "It failed."})
+    }
+
+
+def shell(name: str, *commands: str) -> Scripts:
+    """The model runs these commands."""
+    return {name: (*({"sh": command} for command in commands), {"say": "Done."})}
+
+
+def foreign(name: str, claims: Mapping[str, Any]) -> Scripts:
+    """The model asks in the name of somebody else, and then properly."""
+    return {
+        name: (
+            call("search", query="pytest failed", **claims),
+            call("search", query="pytest failed"),
+            {"say": "Done."},
+        )
+    }

@@ -1,0 +1,158 @@
+"""The whole story in one host: prompt, receipt, consent, tests, card, recall; and what is refused.
+
+Every step says what it showed. A step that fails ends the story: what stands after it rests on it.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tests.hosts import conversations as talk
+from tests.hosts.drivers import Driver
+from tests.hosts.forgery import Forger, reason_in
+from tests.hosts.machine import FAILING, PASSING, Machine
+from tests.hosts.model import Model, answer_in
+from tests.hosts.turn import Turn, finish, until
+
+Step = tuple[str, str]
+_HOOK_SAID = re.compile(r"timeline: ([a-z-]+)")
+_HOST_SAID = re.compile(r"must NOT have additional property '\w+'")
+"""Kimi Code holds a call against the tool's closed schema itself."""
+_MISSES = ("not-found", "index-unverified")
+"""The second where the file has grown by the very call: then a miss is not claimed to be complete."""
+
+
+@dataclass(frozen=True, slots=True)
+class Story:
+    """One case."""
+
+    machine: Machine
+    driver: Driver
+    model: Model
+
+    def tell(self) -> Iterator[Step]:
+        """Each step and what it showed.
+
+        Raises:
+            AssertionError: something is not as it must be.
+        """
+        yield "install", self._install()
+        yield from self._work()
+        first = self.driver.transcripts(self.machine)[-1]
+        yield from self._recall()
+        second = next(path for path in self.driver.transcripts(self.machine) if path != first)
+        yield "foreign claim", self._foreign(first, second)
+        yield from Forger(self.machine, self.driver, self.model).attempts(first, second)
+        yield "still served", self._still_served(first)
+        yield "transcript", self._inspect(first, second)
+
+    def _install(self) -> str:
+        self.machine.timeline("init", "--owner-presence", "any")
+        self.driver.configure(self.machine)
+        self.machine.timeline("install", *self.driver.install, "--yes")
+        self.machine.timeline("daemon", "start")
+        return f"timeline install {' '.join(self.driver.install)}"
+
+    def _work(self) -> Iterator[Step]:
+        self.model.add(talk.work("work"))
+        turn = self.driver.start(self.machine, "work", "Run the tests. [script:work]")
+        yield "receipt, enroll", self._enroll(turn, known=0)
+        finish(turn, self.machine, "work")
+        results = self.model.results("work")
+        indexed = answer_in(results[3])
+        if indexed.get("status") != "indexed":
+            raise AssertionError(f"index: {_short(indexed)}")
+        yield "index", f"{indexed['events']} event of {indexed['indexedBytes']} bytes"
+        yield "search", _one_card(answer_in(results[4]))
+
+    def _recall(self) -> Iterator[Step]:
+        self.model.add(talk.recall("recall"))
+        (self.machine.project / ".git/enrolled").unlink()
+        turn = self.driver.start(self.machine, "recall", "What failed? [script:recall]")
+        yield "second session", self._enroll(turn, known=1)
+        finish(turn, self.machine, "recall")
+        results = self.model.results("recall")
+        own = answer_in(results[2])
+        if own.get("status") not in _MISSES or own.get("events"):
+            raise AssertionError(f"search in the new session: {_short(own)}")
+        yield "own miss", f"{own['status']}: nothing was run in this session"
+        yield "recall", _one_card(answer_in(results[3]))
+
+    def _enroll(self, turn: Turn, *, known: int) -> str:
+        """The owner sees the receipt of the running session and consents, ``known`` sessions being enrolled."""
+
+        def look() -> str | None:
+            pending = self.machine.ask("receipt", "--root", ".", "--all").get("receipts", [])
+            return str(pending[-1]["receipt"]) if pending else None
+
+        receipt = until("the receipt", look, (turn,))
+        command = ("enroll", "--root", ".", "--receipt", receipt, "--confirm-local-timeline", "--follow")
+        enrolled = self.machine.ask(*command)
+        if (enrolled["status"], enrolled["mode"], enrolled["host"]) != (
+            "enrolled",
+            "follow",
+            self.driver.host,
+        ):
+            raise AssertionError(f"enroll: {_short(enrolled)}")
+        (self.machine.project / ".git/enrolled").touch()
+        return f"{enrolled['mode']}, while the agent waits at byte {enrolled['bytes']}"
+
+    def _foreign(self, first: Path, second: Path) -> str:
+        """The model claims to be another session, through the host's own call."""
+        claims = {"sessionId": self.driver.session_of(second)}
+        self.model.add(talk.foreign("claims", claims))
+        session = self.driver.session_of(first)
+        turn = self.driver.start(self.machine, "claims", "Again. [script:claims]", resume=session)
+        finish(turn, self.machine, "claims")
+        results = self.model.results("claims")
+        _one_card(answer_in(results[1]))
+        if "fingerprint" in results[0]:
+            raise AssertionError(f"a claim of another session was served: {results[0][:300]}")
+        return _refused(results[0])
+
+    def _still_served(self, first: Path) -> str:
+        self.model.add({"last": (talk.call("search", query="pytest failed"), {"say": "Done."})})
+        session = self.driver.session_of(first)
+        finish(
+            self.driver.start(self.machine, "last", "Again. [script:last]", resume=session),
+            self.machine,
+            "last",
+        )
+        return _one_card(answer_in(self.model.results("last")[0]))
+
+    def _inspect(self, *transcripts: Path) -> str:
+        said = []
+        for path in transcripts:
+            found = self.machine.ask("inspect", str(path), "--host", self.driver.host)
+            if found.get("understanding", found.get("verdict")) != "understood":
+                raise AssertionError(f"inspect: {_short(found)}")
+            said.append(sum(found["records"].values()))
+        return f"understood, {' and '.join(map(str, said))} records"
+
+
+def _one_card(answer: Mapping[str, Any]) -> str:
+    """What the only card says, which must be the run of the tests and not the line that was echoed."""
+    cards = answer.get("events") or []
+    if answer.get("status") != "found" or len(cards) != 1:
+        raise AssertionError(f"search: {_short(answer)}")
+    card = cards[0]
+    said = tuple(card.get(name) for name in ("runner", "outcome", "passed", "failed"))
+    if said != ("pytest", "fail", PASSING, FAILING):
+        raise AssertionError(f"the card is not the run: {_short(card)}")
+    return f"{card['runner']} {card['outcome']}, {PASSING} passed, {FAILING} failed"
+
+
+def _refused(result: str) -> str:
+    """The reason in what the host made of a denial by our hook, or in our server's own answer."""
+    if told := _HOOK_SAID.search(result):
+        return f"{told[1]} (by the hook)"
+    if told := _HOST_SAID.search(result):
+        return f"{told[0]} (by the host)"
+    return reason_in(answer_in(result))
+
+
+def _short(answer: Mapping[str, Any]) -> str:
+    return json.dumps(answer)[:400]

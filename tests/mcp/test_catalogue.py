@@ -1,0 +1,78 @@
+"""What a host is told of the tools."""
+
+import json
+
+import pytest
+
+from tests.mcp.desks import Host
+from timeline.mcp_server.catalogue import NAMES, TOOLS, Tool
+
+LIST_BYTES_MAX = 4 * 1024
+
+SCOPE = {
+    *(
+        "root",
+        "sessionId",
+        "host",
+        "entityId",
+        "userId",
+        "tenantId",
+        "projectId",
+        "taskId",
+        "goalId",
+        "goalStepId",
+    ),
+    *("portalRef", "threadRef", "enrollmentDigest", "timelineVisibility", "groupId"),
+}
+
+
+@pytest.fixture
+def listed(host: Host) -> list[dict[str, object]]:
+    """Give the tools as they come over the wire."""
+    host.ask(1, "tools/list")
+    tools = host.read()["result"]["tools"]
+    assert isinstance(tools, list)
+    return tools
+
+
+def test_the_tools_have_the_names_of_the_reference(listed: list[dict[str, object]]) -> None:
+    """Hosts whose prompts know these names go on working."""
+    names = [f"session_timeline_{name}" for name in ("index", "search", "capture")]
+    assert [tool["name"] for tool in listed] == [*names, "timeline_status"]
+    assert {tool.name for tool in TOOLS} == NAMES
+
+
+def test_the_guard_knows_the_same_tools() -> None:
+    """A tool that is listed and not guarded, or the other way round, is a mistake."""
+    from timeline.guard.request import Tool as Guarded
+
+    assert {str(tool) for tool in Guarded} == NAMES
+
+
+def test_the_list_is_small(listed: list[dict[str, object]]) -> None:
+    """A model pays for the list in every session."""
+    assert len(json.dumps({"tools": listed}).encode()) < LIST_BYTES_MAX
+
+
+def test_every_schema_is_closed_and_asks_for_no_scope(listed: list[dict[str, object]]) -> None:
+    """A model cannot say whose session it means."""
+    for tool in listed:
+        schema = tool["inputSchema"]
+        assert isinstance(schema, dict)
+        assert schema["additionalProperties"] is False
+        assert not SCOPE & schema["properties"].keys()
+        # Some models' interfaces refuse a schema with one of these at its top.
+        assert not {"anyOf", "oneOf", "allOf"} & schema.keys()
+
+
+def test_only_what_changes_nothing_outside_is_called_read_only(listed: list[dict[str, object]]) -> None:
+    """Codex asks its user before a tool that is neither read-only nor harmless."""
+    hints = {tool["name"]: tool["annotations"] for tool in listed}
+    harmless = {"destructiveHint": False, "idempotentHint": True, "openWorldHint": False}
+    for name, given in hints.items():
+        assert given == {**harmless, "readOnlyHint": name != "session_timeline_capture"}
+
+
+def test_a_tool_without_required_arguments_does_not_speak_of_them() -> None:
+    """An empty `required` is refused by JSON Schema's fourth draft, which some hosts check against."""
+    assert "required" not in Tool(name="a", title="A", description="b").input_schema

@@ -1,0 +1,267 @@
+"""Each host's own words around a hook: what its events are called and made of, and which answers it takes. Pure.
+
+An answer is printed with exit code 0 and holds the fewest keys that say it: Codex refuses an answer with a key that
+it does not know, and then lets the tool run. It is one line that ends in a newline and has no other, so that an answer
+whose end is missing can be told from a whole one (``timeline.hooks``). Where a host has no way to take an answer,
+nothing is printed: saying it in another way would fail open or reach the model as text.
+
+What a person typed is not kept, and neither is what a tool answered.
+The measurements behind each rule: docs/spec/hooks.md.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+import msgspec
+
+from sidecars.errors import SidecarError
+from sidecars.identity import strict_loads_with_floats
+from timeline.errors import HookInputError
+from timeline.hosts import HOSTS, Host
+from timeline.limits import HOOK_INPUT_BYTES_MAX
+
+CONTEXT_CHARACTERS_MAX: Final = 10_000
+"""What Claude Code takes as ``additionalContext``; longer text is cut off for every host."""
+
+OUR_TOOLS: Final = "mcp__timeline__.*"
+OUR_PLUGIN_TOOLS: Final = "mcp__plugin_timeline_timeline__.*"
+"""Matchers of the guarded tools: of the server ``timeline``, and of Claude's plugin of that name."""
+
+_SCOPE_FIELD: Final = "agent_spine_scope"
+_GROUP: Final = frozenset({"group", "groups", "groupid", "groupids", "groupref", "groupscope"})
+_NAME_CHARACTERS_MAX: Final = 256
+
+
+class HookEvent(msgspec.Struct, frozen=True, kw_only=True):
+    """One event as its host reported it; what an event does not have is ``None``.
+
+    ``thread`` is the agent within the session that it is about, ``None`` for the session itself or where the host
+    does not say. ``tool_input`` is what the model wrote, whole. ``source`` is how a session came to start.
+    ``names_group``: the input claims a group, and nothing is given to one (T8).
+    """
+
+    host: str
+    event: str
+    session: str
+    cwd: str
+    transcript: str | None = None
+    thread: str | None = None
+    turn: str | None = None
+    source: str | None = None
+    tool: str | None = None
+    tool_input: Mapping[str, object] | None = None
+    tool_use: str | None = None
+    names_group: bool = False
+
+
+class Subscription(msgspec.Struct, frozen=True):
+    """One event that the hook is installed for, and the regular expression of tool names that it is narrowed to."""
+
+    event: str
+    matcher: str | None = None
+
+
+class Dialect(msgspec.Struct, frozen=True, kw_only=True):
+    """One host's way. Names of sessions and folders are those of ``timeline.hosts``.
+
+    ``tool_use`` are the fields that may name a tool use, ``agent`` the field that names an agent. ``context`` are the
+    events whose answer may put text before the model; ``context_is_text`` where that is plain text.
+    """
+
+    subscriptions: tuple[Subscription, ...]
+    tool_use: tuple[str, ...]
+    agent: str | None = None
+    rewrites: bool = False
+    context: frozenset[str] = frozenset()
+    context_is_text: bool = False
+    stop_wants_json: bool = False
+
+
+_CONTEXT_EVENTS: Final = frozenset({"SessionStart", "UserPromptSubmit"})
+
+_CODEX: Final = Dialect(
+    # Every result is on disk when PostToolUse fires, failed ones too; so nothing is gained by a hook at Stop.
+    subscriptions=(
+        Subscription("SessionStart"),
+        Subscription("UserPromptSubmit"),
+        Subscription("PreToolUse", OUR_TOOLS),
+        Subscription("PostToolUse", "Bash"),
+        Subscription("PostCompact"),
+    ),
+    tool_use=("tool_use_id",),
+    agent="agent_id",
+    rewrites=True,
+    context=_CONTEXT_EVENTS,
+    stop_wants_json=True,
+)
+_CLAUDE: Final = Dialect(
+    subscriptions=(
+        Subscription("SessionStart"),
+        Subscription("UserPromptSubmit"),
+        Subscription("PreToolUse", f"{OUR_TOOLS}|{OUR_PLUGIN_TOOLS}"),
+        Subscription("PostToolUse", "Bash|BashOutput"),
+        Subscription("PostToolUseFailure", "Bash|BashOutput"),
+        Subscription("PostCompact"),
+        Subscription("Stop"),
+    ),
+    tool_use=("tool_use_id",),
+    agent="agent_id",
+    rewrites=True,
+    context=_CONTEXT_EVENTS,
+)
+_KIMI: Final = Dialect(
+    # One name that a version does not know drops all hooks: each of these is known from 0.10 to 2.1.
+    subscriptions=(
+        Subscription("SessionStart"),
+        Subscription("UserPromptSubmit"),
+        Subscription("PreToolUse", OUR_TOOLS),
+        Subscription("PostToolUse", "Bash"),
+        Subscription("PostToolUseFailure", "Bash"),
+        Subscription("PostCompact"),
+        Subscription("Stop"),
+    ),
+    tool_use=("tool_call_id",),
+    context=frozenset({"UserPromptSubmit"}),
+    context_is_text=True,
+)
+_KING: Final = msgspec.structs.replace(_KIMI, tool_use=("tool_call_id", "tool_use_id"))
+
+DIALECTS: Final[Mapping[str, Dialect]] = MappingProxyType(
+    {"codex": _CODEX, "claude": _CLAUDE, "king": _KING, "kimi": _KIMI}
+)
+
+HOOK_EVENTS: Final[Mapping[str, tuple[Subscription, ...]]] = MappingProxyType(
+    {host: dialect.subscriptions for host, dialect in DIALECTS.items()}
+)
+"""What is installed for each host, in the order of a session."""
+
+
+# -- what a host says ------------------------------------------------------------------------------------------
+
+
+def parse_hook(host: str, content: bytes) -> HookEvent:
+    """Read a hook's standard input.
+
+    Raises:
+        HookInputError: not a known host, too long, not strict JSON, or a field is missing or of another type.
+    """
+    known, dialect = HOSTS.get(host), DIALECTS.get(host)
+    if known is None or dialect is None:
+        message = "the hook must be called for a supported host"
+        raise HookInputError(message, hint=f"supported hosts: {', '.join(DIALECTS)}")
+    if len(content) > HOOK_INPUT_BYTES_MAX:
+        message = f"the hook's input must be at most {HOOK_INPUT_BYTES_MAX} bytes"
+        raise HookInputError(message)
+    try:
+        found = strict_loads_with_floats(content)
+    except SidecarError as error:
+        message = f"the hook's input is not strict JSON: {error.rule}"
+        raise HookInputError(message) from error
+    if not isinstance(found, dict):
+        message = "the hook's input must be an object"
+        raise HookInputError(message)
+    return _event_of(known, dialect, found)
+
+
+def _event_of(host: Host, dialect: Dialect, found: Mapping[str, object]) -> HookEvent:
+    uses = [use for field in dialect.tool_use if (use := _optional(found, field)) is not None]
+    if len(set(uses)) > 1:
+        message = f"fields {' and '.join(dialect.tool_use)} of the hook's input differ"
+        raise HookInputError(message)
+    transcript = (
+        None if host.transcript_field is None else _optional(found, host.transcript_field, bound=False)
+    )
+    return HookEvent(
+        host=host.name,
+        event=_required(found, "hook_event_name"),
+        session=_required(found, host.session_field),
+        cwd=_required(found, host.cwd_field, bound=False),
+        transcript=transcript,
+        thread=None if dialect.agent is None else _optional(found, dialect.agent),
+        turn=None if host.turn_field is None else _optional(found, host.turn_field),
+        source=_optional(found, "source"),
+        tool=_optional(found, "tool_name"),
+        tool_input=_mapping(found, "tool_input"),
+        tool_use=uses[0] if uses else None,
+        names_group=_names_group(found),
+    )
+
+
+def _required(found: Mapping[str, object], name: str, *, bound: bool = True) -> str:
+    value = _optional(found, name, bound=bound)
+    if value is None:
+        message = f"field {name} of the hook's input must be a text"
+        raise HookInputError(message)
+    return value
+
+
+def _optional(found: Mapping[str, object], name: str, *, bound: bool = True) -> str | None:
+    value = found.get(name)
+    if value is None:
+        return None
+    if not isinstance(value, str) or not value or (bound and len(value) > _NAME_CHARACTERS_MAX):
+        message = f"field {name} of the hook's input must be a text"
+        raise HookInputError(message)
+    return value
+
+
+def _mapping(found: Mapping[str, object], name: str) -> Mapping[str, object] | None:
+    value = found.get(name)
+    if value is not None and not isinstance(value, dict):
+        return None  # some hosts' own tools take a text; ours take an object, and are refused without one
+    return value
+
+
+def _names_group(found: Mapping[str, object]) -> bool:
+    nested = found.get(_SCOPE_FIELD)
+    scopes = (found, nested if isinstance(nested, dict) else {})
+    return any(name.lower().replace("_", "").replace("-", "") in _GROUP for scope in scopes for name in scope)
+
+
+# -- what it is answered ---------------------------------------------------------------------------------------
+
+
+def nothing(host: str, event: str) -> bytes:
+    """The answer that changes nothing. Codex wants JSON at Stop, whatever it says."""
+    wants = DIALECTS[host].stop_wants_json and event in {"Stop", "SubagentStop"}
+    return b"{}\n" if wants else b""
+
+
+def deny(host: str, reason: str) -> bytes:
+    """PreToolUse: the tool must not run; every host takes the same answer. The model may read ``reason``.
+
+    By JSON and not by exit code 2: that is reported to fail open in one host, and needs a second stream (formats §2.4).
+    """
+    del host
+    return _line(
+        "PreToolUse",
+        permissionDecision="deny",
+        permissionDecisionReason=reason.strip() or "refused by timeline",
+    )
+
+
+def rewrite(host: str, updated_input: Mapping[str, object]) -> bytes:
+    """PreToolUse: the tool runs with this input, whole, in place of what the model wrote.
+
+    Nothing for a host that would ignore it: there the call must be good as it is.
+    """
+    if not DIALECTS[host].rewrites:
+        return b""
+    return _line("PreToolUse", permissionDecision="allow", updatedInput=updated_input)
+
+
+def context(host: str, event: str, text: str) -> bytes:
+    """Text for the model, marked as no word of the user's by the host; nothing where the host does not take it then."""
+    dialect = DIALECTS[host]
+    bounded = text.strip()[:CONTEXT_CHARACTERS_MAX]
+    if event not in dialect.context or not bounded:
+        return b""
+    if dialect.context_is_text:
+        # One line, and never one that the host would read as JSON.
+        return f"Timeline: {' '.join(bounded.split())}\n".encode()
+    return _line(event, additionalContext=bounded)
+
+
+def _line(event: str, **said: object) -> bytes:
+    return msgspec.json.encode({"hookSpecificOutput": {"hookEventName": event, **said}}) + b"\n"

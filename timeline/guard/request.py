@@ -1,0 +1,385 @@
+"""A guarded tool's request: bounded arguments, and the scope that they claim. Pure.
+
+The host's hook sees what the model wrote; fields that are no part of the request are dropped there. The server's
+schema is closed: the same field is refused. Scope comes from the session and never from arguments: a claim must be
+absent or equal to the binding, a group is refused, and so is a proof that somebody put there (T8).
+
+The digest of a request covers everything that the call depends on. It leaves out claims that are equal to the
+binding: a host that lets the hook fill them in and one that does not ask the same.
+"""
+
+import hashlib
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from typing import Final
+
+import msgspec
+
+from sidecars.identity import JSON, canonical_bytes
+from timeline.binding import Binding
+from timeline.clock import format_utc, parse_utc
+from timeline.guard.errors import (
+    GroupSuppressedError,
+    RequestError,
+    ScopeClaimError,
+    ScopeConflictError,
+    ScopeMismatchError,
+    SmuggledFieldError,
+)
+from timeline.limits import (
+    INDEX_BYTES_MAX,
+    INDEX_BYTES_MIN,
+    INDEX_TOOL_BYTES_DEFAULT,
+    PATH_BYTES_MAX,
+    SEARCH_CHARACTERS_MAX,
+    SEARCH_CHARACTERS_MIN,
+    WINDOW_SECONDS_MAX,
+)
+from timeline.projection import parse_event_id
+from timeline.terms import Query, parse_query
+
+VISIBILITY: Final = "private-verified"
+"""The one visibility that anything is recalled under (reference interface)."""
+
+HOOK_PREFIXES: Final = ("mcp__timeline__", "mcp__plugin_timeline_timeline__")
+"""How hosts name the tools of the server `timeline` in their hooks; the second in Claude's plugin."""
+
+_TIME_CHARACTERS: Final = len("YYYY-MM-DDTHH:MM:SS.mmmZ")
+_EVENT_ID_CHARACTERS: Final = len("timeline-event:") + 32
+_SCOPE_FIELD: Final = "agent_spine_scope"
+
+
+class Tool(StrEnum):
+    """The guarded tools, by the names of the reference."""
+
+    INDEX = "session_timeline_index"
+    SEARCH = "session_timeline_search"
+    CAPTURE = "session_timeline_capture"
+    STATUS = "timeline_status"
+
+
+_TOOLS: Final = frozenset(tool.value for tool in Tool)
+_SEARCH_FIELDS: Final = frozenset(
+    {"at", "query", "windowSeconds", "includePriorSessions", "includePriorProviders"}
+)
+FIELDS: Final[Mapping[Tool, frozenset[str]]] = {
+    Tool.INDEX: frozenset({"maxBytes"}),
+    Tool.SEARCH: _SEARCH_FIELDS,
+    Tool.CAPTURE: _SEARCH_FIELDS | {"eventId"},
+    Tool.STATUS: frozenset(),
+}
+"""The fields of each tool's request; scope claims come on top."""
+
+_SPELLINGS: Final[Mapping[str, str]] = {
+    "root": "root",
+    "sessionId": "session_id",
+    "host": "host",
+    "entityId": "entity_id",
+    "userId": "user_id",
+    "tenantId": "tenant_id",
+    "projectId": "project_id",
+    "taskId": "task_id",
+    "goalId": "goal_id",
+    "goalStepId": "goal_step_id",
+    "portalRef": "portal_ref",
+    "threadRef": "thread_ref",
+    "timelineVisibility": "timeline_visibility",
+    "enrollmentDigest": "enrollment_digest",
+}
+_CLAIM_OF: Final[Mapping[str, str]] = {
+    spelling: name for name, other in _SPELLINGS.items() for spelling in (name, other)
+}
+
+# Compared without case, hyphens and underscores: another spelling of a group or a proof is one all the same.
+_GROUP: Final = frozenset({"group", "groups", "groupid", "groupids", "groupref", "groupscope"})
+_PROOFS: Final = frozenset({"accessproof", "invocationpermit", "transportdigest"})
+
+
+class Request(msgspec.Struct, frozen=True):
+    """One call of a guarded tool. ``at_ms`` in UTC milliseconds, ``window_seconds`` to both sides of it.
+
+    ``claims`` are the scope fields that the arguments held, by their camel-case names; nothing in them is believed.
+    """
+
+    tool: Tool
+    claims: Mapping[str, str | None]
+    max_bytes: int = INDEX_TOOL_BYTES_DEFAULT
+    at_ms: int | None = None
+    text: str | None = None
+    query: Query | None = None
+    window_seconds: int = 0
+    prior_sessions: bool = False
+    prior_providers: bool = False
+    event_id: str | None = None
+
+    def fields(self) -> dict[str, JSON]:
+        """The request's own fields by their names in the interface, defaults filled in."""
+        if self.tool is Tool.INDEX:
+            return {"maxBytes": self.max_bytes}
+        if self.tool is Tool.STATUS:
+            return {}
+        found: dict[str, JSON] = {
+            "at": self.at_ms,
+            "query": self.text,
+            "windowSeconds": self.window_seconds,
+            "includePriorSessions": self.prior_sessions,
+            "includePriorProviders": self.prior_providers,
+        }
+        return {**found, "eventId": self.event_id} if self.tool is Tool.CAPTURE else found
+
+    def digest(self, binding: Binding, enrollment_id: str | None, source_ref: str | None) -> str:
+        """SHA-256 in hex over tool, whole binding, the session's enrollment, the selected source and the request.
+
+        ``None`` where the session is not enrolled; only ``timeline_status`` is asked then.
+        """
+        route = binding.route
+        return hashlib.sha256(
+            canonical_bytes(
+                {
+                    "schema": "timeline-tool-request/v1",
+                    "tool": self.tool.value,
+                    "binding": {
+                        "host": binding.host,
+                        "session": binding.session,
+                        "user": binding.user,
+                        "tenant": binding.tenant,
+                        "project": binding.project,
+                        "task": binding.task,
+                        "goal": binding.goal,
+                        "portal": None if route is None else route.portal,
+                        "thread": None if route is None else route.thread,
+                    },
+                    "enrollment": enrollment_id,
+                    "source": source_ref,
+                    "visibility": VISIBILITY,
+                    "request": self.fields(),
+                }
+            )
+        ).hexdigest()
+
+
+def tool_named(hook_name: str) -> Tool | None:
+    """The tool that a host's hook names; ``None`` for a tool of anybody else, also one that is called the same."""
+    for prefix in HOOK_PREFIXES:
+        name = hook_name.removeprefix(prefix)
+        if name != hook_name and name in _TOOLS:
+            return Tool(name)
+    return None
+
+
+def enrollment_digest(enrollment_id: str) -> str:
+    """What names an enrollment in a tool's arguments, 64 hex digits; another consent has another one."""
+    return hashlib.sha256(f"timeline enrollment\0{enrollment_id}".encode()).hexdigest()
+
+
+def with_project(request: Request, project_of: Callable[[str], str]) -> Request:
+    """The request with its claimed ``root`` replaced by the project that this folder belongs to.
+
+    Raises:
+        ScopeClaimError: the root is no absolute path.
+    """
+    root = request.claims.get("root")
+    if root is None:
+        return request
+    if not root.startswith("/") or not root.isprintable():
+        message = "scope field root: must be an absolute path"
+        raise ScopeClaimError(message)
+    return msgspec.structs.replace(request, claims={**request.claims, "root": project_of(root)})
+
+
+def parse_request(tool: Tool, arguments: Mapping[str, object]) -> Request:
+    """The request of a tool call as the server gets it; its schema is closed.
+
+    Raises:
+        RequestError: a field is unknown, missing, of another type or outside its bounds.
+        QueryError: the query is not two terms, or the event id is none.
+        GroupSuppressedError, SmuggledFieldError: the arguments hold a group or a proof.
+        ScopeClaimError: a claim is not of its form, or two spellings of one differ.
+    """
+    _refuse_foreign(arguments)
+    claims = _claims(arguments)
+    own = {name: value for name, value in arguments.items() if not _is_scope(name)}
+    unknown = sorted(set(own) - FIELDS[tool])
+    if unknown:
+        message = f"{tool}: field {unknown[0][:40]!r}: unknown"
+        raise RequestError(message)
+    given = {name: value for name, value in own.items() if value is not None}
+    if tool is Tool.STATUS:
+        return Request(tool, claims)
+    if tool is Tool.INDEX:
+        size = _integer(given, "maxBytes", INDEX_TOOL_BYTES_DEFAULT, INDEX_BYTES_MIN, INDEX_BYTES_MAX)
+        return Request(tool, claims, max_bytes=size)
+    return _parse_search(tool, claims, given)
+
+
+def parse_tool_input(tool: Tool, tool_input: Mapping[str, object]) -> Request:
+    """The request of a tool call as a host's hook sees it: what the model wrote besides is dropped.
+
+    Raises:
+        RequestError, QueryError, GroupSuppressedError, SmuggledFieldError, ScopeClaimError: see ``parse_request``.
+    """
+    _refuse_foreign(tool_input)
+    nested = tool_input.get(_SCOPE_FIELD)
+    kept = {name: value for name, value in tool_input.items() if name in FIELDS[tool] or name in _CLAIM_OF}
+    if nested is not None:
+        kept[_SCOPE_FIELD] = _known_claims(nested)
+    return parse_request(tool, kept)
+
+
+def check_claims(request: Request, binding: Binding, enrollment_id: str | None) -> None:
+    """Every claim must be that of the session; a claimed root has become its project (``with_project``).
+
+    Raises:
+        ScopeMismatchError: one is not.
+    """
+    route = binding.route
+    bound: dict[str, str | None] = {
+        "root": binding.project,
+        "sessionId": binding.session,
+        "host": binding.host,
+        "userId": binding.user,
+        "tenantId": binding.tenant,
+        "projectId": binding.project,
+        "taskId": binding.task,
+        "goalId": binding.goal,
+        "portalRef": None if route is None else route.portal,
+        "threadRef": None if route is None else route.thread,
+        "timelineVisibility": VISIBILITY,
+        "enrollmentDigest": None if enrollment_id is None else enrollment_digest(enrollment_id),
+    }
+    for name, value in request.claims.items():
+        # A session has no entity and no goal step of its own: only "none" is equal to that.
+        if value != bound.get(name):
+            message = f"scope field {name}: not that of the session"
+            raise ScopeMismatchError(message)
+
+
+def bound_input(request: Request, binding: Binding, enrollment_id: str | None) -> dict[str, object]:
+    """The arguments as the hook may hand them on: the request's own fields, and which session it is of."""
+    given: dict[str, object] = {name: value for name, value in request.fields().items() if value is not None}
+    if request.at_ms is not None:
+        given["at"] = format_utc(request.at_ms)
+    given["sessionId"] = binding.session
+    if enrollment_id is not None:
+        given["enrollmentDigest"] = enrollment_digest(enrollment_id)
+    return given
+
+
+# -- parsing ---------------------------------------------------------------------------------------------------
+
+
+def _parse_search(tool: Tool, claims: Mapping[str, str | None], given: Mapping[str, object]) -> Request:
+    if "at" not in given and "query" not in given:
+        message = f"{tool}: at or query is needed"
+        raise RequestError(message)
+    sessions, providers = (_flag(given, name) for name in ("includePriorSessions", "includePriorProviders"))
+    if providers and not sessions:
+        message = "field includePriorProviders: needs includePriorSessions as well"
+        raise RequestError(message)
+    text = None if "query" not in given else _text(given, "query", SEARCH_CHARACTERS_MAX)
+    if text is not None and len(text) < SEARCH_CHARACTERS_MIN:
+        message = f"field query: must be {SEARCH_CHARACTERS_MIN} to {SEARCH_CHARACTERS_MAX} characters"
+        raise RequestError(message)
+    event_id = _text(given, "eventId", _EVENT_ID_CHARACTERS) if tool is Tool.CAPTURE else None
+    if event_id is not None:
+        parse_event_id(event_id)
+    return Request(
+        tool,
+        claims,
+        at_ms=_time(given),
+        text=text,
+        query=None if text is None else parse_query(text.split()),
+        window_seconds=_integer(given, "windowSeconds", 0, 0, WINDOW_SECONDS_MAX),
+        prior_sessions=sessions,
+        prior_providers=providers,
+        event_id=event_id,
+    )
+
+
+def _time(given: Mapping[str, object]) -> int | None:
+    if "at" not in given:
+        return None
+    text = _text(given, "at", _TIME_CHARACTERS)
+    try:
+        return parse_utc(text)
+    except (ValueError, OverflowError) as error:
+        message = "field at: must be an exact UTC time YYYY-MM-DDTHH:MM:SS[.mmm]Z"
+        raise RequestError(message) from error
+
+
+def _text(given: Mapping[str, object], name: str, characters_max: int) -> str:
+    value = given.get(name)
+    if not isinstance(value, str) or len(value) > characters_max or not value.isprintable():
+        message = f"field {name}: must be a printable text of at most {characters_max} characters"
+        raise RequestError(message)
+    return value
+
+
+def _integer(given: Mapping[str, object], name: str, default: int, low: int, high: int) -> int:
+    value = given.get(name, default)
+    if type(value) is not int or not low <= value <= high:
+        message = f"field {name}: must be {low} to {high}"
+        raise RequestError(message)
+    return value
+
+
+def _flag(given: Mapping[str, object], name: str) -> bool:
+    value = given.get(name, False)
+    if type(value) is not bool:
+        message = f"field {name}: must be true or false"
+        raise RequestError(message)
+    return value
+
+
+# -- scope -----------------------------------------------------------------------------------------------------
+
+
+def _is_scope(name: str) -> bool:
+    return name in _CLAIM_OF or name == _SCOPE_FIELD or _folded(name) in _GROUP
+
+
+def _folded(name: str) -> str:
+    return name.replace("_", "").replace("-", "").casefold()
+
+
+def _refuse_foreign(arguments: Mapping[str, object]) -> None:
+    """No group and no proof, flat or nested, in any spelling. A group that is null is none."""
+    nested = arguments.get(_SCOPE_FIELD)
+    for scope in (arguments, nested if isinstance(nested, Mapping) else {}):
+        for name, value in scope.items():
+            folded = _folded(str(name))
+            if folded in _GROUP and value is not None:
+                message = "the arguments name a group"
+                raise GroupSuppressedError(message)
+            if folded in _PROOFS:
+                message = "the arguments hold a field that only the guard makes"
+                raise SmuggledFieldError(message)
+
+
+def _known_claims(nested: object) -> object:
+    if not isinstance(nested, Mapping):
+        return nested
+    return {name: value for name, value in nested.items() if name in _CLAIM_OF}
+
+
+def _claims(arguments: Mapping[str, object]) -> dict[str, str | None]:
+    nested = arguments.get(_SCOPE_FIELD)
+    if nested is not None and not isinstance(nested, Mapping):
+        message = f"field {_SCOPE_FIELD}: must be an object"
+        raise ScopeClaimError(message)
+    claims: dict[str, str | None] = {}
+    for scope, only_claims in ((arguments, False), (nested or {}, True)):
+        for name, value in scope.items():
+            claim = _CLAIM_OF.get(name)
+            if claim is None:
+                if only_claims and _folded(name) not in _GROUP:
+                    message = f"field {_SCOPE_FIELD}: holds a field that is unknown"
+                    raise RequestError(message)
+                continue
+            if value is not None and not (isinstance(value, str) and 0 < len(value) <= PATH_BYTES_MAX):
+                message = f"scope field {claim}: must be a text"
+                raise ScopeClaimError(message)
+            if claims.setdefault(claim, value) != value:
+                message = f"scope field {claim}: two spellings differ"
+                raise ScopeConflictError(message)
+    return claims

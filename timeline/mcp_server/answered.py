@@ -1,0 +1,120 @@
+"""The port between the protocol and whoever answers the tools, and the form in which an answer leaves.
+
+An answer is one JSON object, given twice: as structured content, and as the same JSON in a text, since some hosts show
+their model the one and some the other (MCP 2025-06-18, tools, "Structured Content"). Both together stay below
+`ANSWER_BYTES_MAX`; what does not fit is left out card by card, and counted. Pure.
+"""
+
+import socket
+from collections.abc import Mapping
+from typing import Any, Final, Protocol
+
+import msgspec
+
+from timeline.answers import AUTHORITY
+from timeline.limits import CARDS_MAX, MCP_ANSWER_BYTES_MAX, MCP_FIELD_BYTES_MAX
+
+_KEPT: Final = frozenset({"schema", "status", "blocked", "reason", "authority", "events"})
+"""What an answer never loses; of `events` only single cards."""
+
+
+class Answered(Protocol):
+    """What a tool found."""
+
+    @property
+    def structured(self) -> Mapping[str, Any]:
+        """A JSON object with at least a ``status``; its cards, if any, are the list ``events``, best first."""
+        ...
+
+    @property
+    def is_error(self) -> bool:
+        """Whether the call failed."""
+        ...
+
+
+class Tools(Protocol):
+    """Who answers the calls of one connection. Called from several threads at once."""
+
+    def call(self, name: str, arguments: Mapping[str, object], meta: Mapping[str, object]) -> Answered:
+        """Answer one call; it may block.
+
+        ``name`` is one of ``catalogue.NAMES``. ``arguments`` are as the host sent them, unchecked; ``meta`` is the
+        whole ``_meta`` of the request, empty where there is none.
+        """
+        ...
+
+
+class Arrival(msgspec.Struct, frozen=True):
+    """A connection as the daemon hands it over; the fields are those of ``McpServer.serve``."""
+
+    connection: socket.socket
+    begun: bytes
+    tools: Tools
+
+
+class Sent(msgspec.Struct, frozen=True):
+    """An answer as it leaves: the object, and the same object as JSON text."""
+
+    structured: dict[str, Any]
+    text: str
+    is_error: bool
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of the whole tool result on the wire, text and structured together."""
+        content = [{"type": "text", "text": self.text}]
+        whole = {"content": content, "structuredContent": self.structured, "isError": self.is_error}
+        return len(msgspec.json.encode(whole))
+
+
+def prepare(found: Mapping[str, Any], *, is_error: bool) -> Sent:
+    """Bring an answer into the form in which it leaves.
+
+    Raises:
+        RuntimeError: our own answer has no status, or is too large without any card.
+    """
+    structured = {**found, "reason": found.get("reason"), "authority": AUTHORITY}
+    if not isinstance(structured.get("status"), str):
+        message = "an answer needs a status"
+        raise RuntimeError(message)  # noqa: TRY004  # misuse by our own code, as CONTRIBUTING.md has it
+    found_events = structured.get("events")
+    cards = (
+        list(found_events) if isinstance(found_events, (list, tuple)) else []
+    )  # an index answer has a count there
+    shown = cards[:CARDS_MAX]
+    sent = _with_cards(structured, shown, len(cards), is_error=is_error)
+    if sent.size_bytes > MCP_ANSWER_BYTES_MAX:
+        structured = _without_large_fields(structured)
+        sent = _with_cards(structured, shown, len(cards), is_error=is_error)
+    while sent.size_bytes > MCP_ANSWER_BYTES_MAX and shown:
+        shown = shown[:-1]
+        sent = _with_cards(structured, shown, len(cards), is_error=is_error)
+    if sent.size_bytes > MCP_ANSWER_BYTES_MAX:
+        message = f"an answer without cards has {sent.size_bytes} bytes"
+        raise RuntimeError(message)
+    return sent
+
+
+def unavailable(reason: str, hint: str = "") -> Sent:
+    """The answer where there is none."""
+    structured = {"status": "unavailable", "reason": reason, "hint": hint}
+    return prepare(structured, is_error=True)
+
+
+def _with_cards(structured: dict[str, Any], shown: list[Any], count: int, *, is_error: bool) -> Sent:
+    has_cards = isinstance(structured.get("events"), (list, tuple))
+    answer = {**structured, "events": shown} if has_cards else structured
+    if len(shown) < count:
+        answer = {**answer, "omitted": count - len(shown), "more": True}
+    return Sent(answer, msgspec.json.encode(answer).decode("utf-8"), is_error)
+
+
+def _without_large_fields(structured: dict[str, Any]) -> dict[str, Any]:
+    """The same without what no answer has that is right, such as a list of thousands; their names stay."""
+    large = [
+        name
+        for name, value in structured.items()
+        if name not in _KEPT and len(msgspec.json.encode(value)) > MCP_FIELD_BYTES_MAX
+    ]
+    kept = {name: value for name, value in structured.items() if name not in large}
+    return {**kept, "fieldsOmitted": large} if large else kept

@@ -1,0 +1,140 @@
+"""The tools as a host sees them: names, descriptions, closed schemas and hints. Pure.
+
+Names and fields are the reference's. Its scope fields (root, session, tenant and so on) are left out: a model could
+only guess them, and the guard compares whatever a host adds against the real ones and refuses what differs. So the
+schemas stay closed and small, and the server passes every argument on instead of refusing it by the schema: a refusal
+of the guard has a reason.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Final
+
+import msgspec
+
+from timeline.limits import INDEX_BYTES_MAX, INDEX_BYTES_MIN, WINDOW_SECONDS_MAX
+
+Schema = Mapping[str, object]
+
+
+class Tool(msgspec.Struct, frozen=True, kw_only=True):
+    """One tool.
+
+    ``read_only`` is what a host may rely on: nothing outside Timeline's own derived files changes. ``properties``
+    are those of its input schema.
+    """
+
+    name: str
+    title: str
+    description: str
+    properties: Schema = MappingProxyType({})
+    required: tuple[str, ...] = ()
+    read_only: bool = True
+
+    @property
+    def input_schema(self) -> dict[str, object]:
+        """The JSON Schema of the arguments, closed."""
+        schema: dict[str, object] = {
+            "type": "object",
+            "properties": dict(self.properties),
+            "additionalProperties": False,
+        }
+        return {**schema, "required": list(self.required)} if self.required else schema
+
+
+_SEARCH_PROPERTIES: Final[Schema] = MappingProxyType(
+    {
+        "at": {"type": "string", "description": "Exact UTC time, such as 2026-01-31T10:00:00Z"},
+        "query": {
+            "type": "string",
+            "minLength": 3,
+            "maxLength": 512,
+            "description": "At least two words: runner, label, outcome or count, such as `pytest failed`",
+        },
+        "windowSeconds": {
+            "type": "integer",
+            "minimum": 0,
+            "maximum": WINDOW_SECONDS_MAX,
+            "description": "How far from `at` an event may lie; 0 by default",
+        },
+        "includePriorSessions": {
+            "type": "boolean",
+            "description": "Search an earlier session of this task instead of this one",
+        },
+        "includePriorProviders": {
+            "type": "boolean",
+            "description": "With includePriorSessions: other agents' sessions too, where the owner allows it",
+        },
+    }
+)
+
+INDEX: Final = Tool(
+    name="session_timeline_index",
+    title="Index this session",
+    description=(
+        "Read what is new in this session's transcript and note its test and check results, without keeping text. "
+        "Call it before a search for something that just happened. Says how much was read and what was not understood."
+    ),
+    properties=MappingProxyType(
+        {
+            "maxBytes": {
+                "type": "integer",
+                "minimum": INDEX_BYTES_MIN,
+                "maximum": INDEX_BYTES_MAX,
+                "description": "Bytes to read at most",
+            }
+        }
+    ),
+)
+"""Read-only: it writes Timeline's own derived files, which can be dropped and built again, and nothing of the user."""
+
+SEARCH: Final = Tool(
+    name="session_timeline_search",
+    title="Find what really ran",
+    description=(
+        "Find results of tests and checks that really ran, re-checked against the transcript: by time (`at`), by "
+        "words (`query`), or both. Use it before claiming that something passed or failed earlier. At most 8 cards. "
+        "`not-found` is a miss and not a success; `stale` and `unavailable` mean that nothing can be said."
+    ),
+    properties=_SEARCH_PROPERTIES,
+)
+
+CAPTURE: Final = Tool(
+    name="session_timeline_capture",
+    title="Keep one result",
+    description=(
+        "Keep one found result in the world model as a measurement. Give the `id` of a card as eventId, and the same "
+        "`at` or `query` that found it."
+    ),
+    properties=MappingProxyType(
+        {
+            "eventId": {"type": "string", "pattern": "^timeline-event:[0-9a-f]{32}$"},
+            **{
+                name: {key: value for key, value in schema.items() if key != "description"}
+                for name, schema in _SEARCH_PROPERTIES.items()
+                if isinstance(schema, dict)
+            },
+        }
+    ),
+    required=("eventId",),
+    read_only=False,
+)
+"""Not read-only: what it keeps outlives the session. It destroys nothing, and the same capture twice is one."""
+
+STATUS: Final = Tool(
+    name="timeline_status",
+    title="Timeline status",
+    description="Whether this session is enrolled and indexed, and what is missing. Opens no transcript.",
+)
+
+TOOLS: Final = (INDEX, SEARCH, CAPTURE, STATUS)
+"""All tools, in the order in which a host lists them."""
+
+NAMES: Final = frozenset(tool.name for tool in TOOLS)
+
+INSTRUCTIONS: Final = (
+    "Timeline says what really ran in this and earlier sessions, from the hosts' own records and re-checked. "
+    "Everything it returns is context only: it permits nothing and asks for nothing. Each tool call needs the "
+    "owner's consent for this session; where it is missing, the answer says what the owner can do."
+)
+"""What `initialize` tells the model."""

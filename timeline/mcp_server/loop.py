@@ -1,0 +1,64 @@
+"""The event loop that runs all sessions; imported, with the SDK, by the thread that runs it."""
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final
+
+from timeline.limits import MCP_DRAIN_SECONDS, MCP_WORKERS_MAX
+from timeline.mcp_server.answered import Arrival, Tools
+from timeline.mcp_server.session import OnFault, Session
+
+_CLOSE_SECONDS: Final = 1.0
+"""How much longer than its calls a session may take to close."""
+
+
+class Loop:
+    """Runs sessions in the calling thread. ``admit`` and ``end`` may be called from any other, once it is ready."""
+
+    def __init__(self, version: str, on_fault: OnFault, on_end: Callable[[Tools], None]) -> None:
+        """``on_end`` is told whose session is over."""
+        self._version = version
+        self._on_fault = on_fault
+        self._on_end = on_end
+        self._loop = asyncio.new_event_loop()
+        self._loop.set_exception_handler(self._on_loop_fault)
+        self._pool = ThreadPoolExecutor(MCP_WORKERS_MAX, thread_name_prefix="mcp-call")
+        self._ending = asyncio.Event()
+        self._sessions: dict[asyncio.Task[None], Session] = {}
+
+    def run(self) -> None:
+        """Run until ``end``."""
+        with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            runner.run(self._serve())
+        # A call that hangs must not hold the daemon's end: its thread is left to itself, what waits is dropped.
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def admit(self, arrival: Arrival) -> None:
+        """Begin a session. Not after ``end``."""
+        self._loop.call_soon_threadsafe(self._begin, arrival)
+
+    def end(self) -> None:
+        """Close all sessions, and end."""
+        self._loop.call_soon_threadsafe(self._ending.set)
+
+    async def _serve(self) -> None:
+        await self._ending.wait()
+        for session in self._sessions.values():
+            session.close()
+        if self._sessions:
+            _, late = await asyncio.wait(list(self._sessions), timeout=MCP_DRAIN_SECONDS + _CLOSE_SECONDS)
+            for task in late:
+                task.cancel()
+
+    def _begin(self, arrival: Arrival) -> None:
+        session = Session(arrival, version=self._version, pool=self._pool, on_fault=self._on_fault)
+        task = self._loop.create_task(session.run())
+        self._sessions[task] = session
+        task.add_done_callback(self._forget)
+
+    def _forget(self, task: asyncio.Task[None]) -> None:
+        self._on_end(self._sessions.pop(task).tools)
+
+    def _on_loop_fault(self, _: object, context: dict[str, object]) -> None:
+        self._on_fault("mcp-loop", type(context.get("exception")).__name__)
