@@ -41,7 +41,7 @@ class Requirement:
 HELD: frozenset[str] = frozenset(
     (
         "T1 T2 T3 T4 T5 T9 T10 T11 T12 T13 T19 T20 T21 T22 T23 T24 T65 T66 T67 T68 T69 T70 T71 T73 "
-        "D1 D2 D3 D4 D8 X2 X3 X4 X5 X6 X7 X8 X14"
+        "D1 D2 D3 D4 D8 X2 X3 X4 X5 X6 X7 X8 X10 X13 X14"
     ).split()
 )
 

@@ -23,8 +23,18 @@ BANNED_WORDS = {"common", "helper", "helpers", "manager", "misc", "util", "utils
 PRINTERS = ("timeline/cli/", "timeline/demo")
 """Where text may be written for a person to read."""
 
-TOP_LEVEL_HANDLERS: frozenset[str] = frozenset({"timeline/cli/__init__.py"})
-"""Where the last handler of a process stands: the only place that may catch everything."""
+TOP_LEVEL_HANDLERS: frozenset[str] = frozenset(
+    {
+        "timeline/cli/__init__.py",
+        # One hook, job or host's session must not end those of the others in the daemon.
+        "timeline/daemon/desk.py",
+        "timeline/daemon/program.py",
+        "timeline/daemon/worker.py",
+        "timeline/mcp_server/serving.py",
+        "timeline/mcp_server/session.py",
+    }
+)
+"""Where the last handler of a process stands, or of a thread of the daemon: nothing else may catch everything."""
 
 CLOCK = "timeline/clock.py"
 FILES = ("timeline/files.py", "sidecars/store.py")
@@ -34,7 +44,15 @@ BANNED_CALLS: dict[str, tuple[tuple[str, ...], str]] = {
     "open": (FILES, "timeline.files, or sidecars.store for sidecars"),
     "io.open": (FILES, "timeline.files, or sidecars.store for sidecars"),
     "os.open": (
-        (*FILES, "timeline/source.py", "timeline/store.py", "timeline/diary.py", "timeline/launch.py"),
+        (
+            *FILES,
+            "timeline/source.py",
+            "timeline/store.py",
+            "timeline/diary.py",
+            "timeline/launch.py",
+            "timeline/processes.py",
+            "timeline/terminal.py",
+        ),
         "timeline.files, or timeline.source for transcripts",
     ),
     "os.fdopen": (FILES, "timeline.files"),

@@ -46,9 +46,9 @@ def find_rules(locations: Locations) -> Policy | None:
         rows = list(store.query(_NEWEST_POLICY, (f"\n{payload_type(Kind.POLICY)}\n".encode(),)))
     if not rows:  # `init` was interrupted before it recorded anything
         return None
-    index, envelope = rows[0]
-    leaf = open_leaf(envelope, pins.owner, None)  # type: ignore[arg-type]  # STRICT column
-    if leaf.origin != pins.origin or leaf.index != index or not isinstance(leaf.body, Policy):
-        message = f"{locations.database}: leaf {index}: must be the policy of this log that it is stored as"
+    # The owner key is this log's alone: its name holds the origin, so a leaf of another log is not signed by it.
+    body = open_leaf(rows[0][1], pins.owner, None).body  # type: ignore[arg-type]  # STRICT column
+    if not isinstance(body, Policy):
+        message = f"{locations.database}: leaf {rows[0][0]}: must be the policy that its type names"
         raise StateCorruptError(message)
-    return leaf.body
+    return body

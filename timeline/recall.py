@@ -7,11 +7,13 @@ do, and says nothing about what lies outside the caller's own scope.
 """
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
+from adapters.errors import AdapterError
 from timeline.account import judged
 from timeline.answers import (
     AUTHORITY,
@@ -24,8 +26,9 @@ from timeline.answers import (
 from timeline.binding import Binding, binding_of
 from timeline.clock import format_utc
 from timeline.config import Config, load_config
-from timeline.errors import EnrollmentUnavailableError, HookInputError, ScopeError
-from timeline.guard.enrollment import Consent, check_consent, decide_consent
+from timeline.errors import EnrollmentUnavailableError, HookInputError, ScopeError, SourceError
+from timeline.extend import current
+from timeline.guard.enrollment import Consent, check_consent, decide_consent, is_following
 from timeline.guard.errors import (
     CrossProviderError,
     PriorSessionError,
@@ -46,6 +49,7 @@ from timeline.guard.request import (
 from timeline.guard.transport import Call, Caller, Transport, bind_transport, parse_call_names
 from timeline.hosts import HOSTS
 from timeline.index import index_source
+from timeline.limits import INDEX_BYTES_MAX
 from timeline.search import Answer, Status, Window, best_source, search
 from timeline.service import REFUSALS, Session, project_of
 from timeline.state import State
@@ -300,6 +304,11 @@ def search_call(session: Session, book: PermitBook, given: ToolCall) -> Json:
         request, call = _parse(Tool.SEARCH, given)
         with session.reading() as state:
             source, spent, config = _spend(session, book, state, request, call)
+            follows = is_following(source.enrollment, state.ports.clock.now_ms())
+        if follows:
+            _read_on(session, source, config)
+        with session.reading() as state:
+            source = current(state, source)
             found = search(
                 state,
                 [source],
@@ -310,6 +319,21 @@ def search_call(session: Session, book: PermitBook, given: ToolCall) -> Json:
             return _found(state, found, request, source, spent)
 
     return _answered(SEARCH_SCHEMA, use)
+
+
+def _read_on(session: Session, source: EnrolledSource, config: Config) -> None:
+    """Read what a followed session's host has written since, the very call included: else no miss would be a miss.
+
+    What cannot be read is no reason here; the search says what it is.
+    """
+    with session.writing() as state, suppress(SourceError, AdapterError):
+        index_source(
+            state,
+            current(state, source),
+            max_bytes=INDEX_BYTES_MAX,
+            proof_bytes=0,
+            strict_formats=config.strict_formats,
+        )
 
 
 def capture_call(session: Session, book: PermitBook, given: ToolCall) -> Json:

@@ -40,7 +40,7 @@ _BUSY: Final = 11
 """The exit code of a daemon that finds another one: no reason to start it again."""
 
 
-class Manager(StrEnum):
+class Supervisor(StrEnum):
     """What keeps programs running for a user."""
 
     SYSTEMD = "systemd"
@@ -136,9 +136,9 @@ def format_agent(daemon: Daemon) -> bytes:
     return first + b"\n" + _mark_line(body, "<!-- {} -->\n") + rest
 
 
-def format_file(manager: Manager, daemon: Daemon) -> bytes:
+def format_file(manager: Supervisor, daemon: Daemon) -> bytes:
     """What the manager of this system reads."""
-    return format_unit(daemon) if manager is Manager.SYSTEMD else format_agent(daemon)
+    return format_unit(daemon) if manager is Supervisor.SYSTEMD else format_agent(daemon)
 
 
 def decide_standing(found: bytes | None, wanted: bytes) -> Standing:
@@ -155,9 +155,9 @@ def decide_standing(found: bytes | None, wanted: bytes) -> Standing:
     return Standing.OTHER if mark["digest"].decode() == _digest(body) else Standing.CHANGED
 
 
-def commands_to_enable(manager: Manager, path: str, user: int) -> tuple[tuple[str, ...], ...]:
+def commands_to_enable(manager: Supervisor, path: str, user: int) -> tuple[tuple[str, ...], ...]:
     """The commands that make the manager start the daemon now and at each login; ``user`` is the numeric user id."""
-    if manager is Manager.SYSTEMD:
+    if manager is Supervisor.SYSTEMD:
         return (
             ("systemctl", "--user", "daemon-reload"),
             ("systemctl", "--user", "enable", "--now", UNIT_NAME),
@@ -165,16 +165,16 @@ def commands_to_enable(manager: Manager, path: str, user: int) -> tuple[tuple[st
     return (("launchctl", "bootstrap", f"gui/{user}", path),)
 
 
-def commands_to_disable(manager: Manager, user: int) -> tuple[tuple[str, ...], ...]:
+def commands_to_disable(manager: Supervisor, user: int) -> tuple[tuple[str, ...], ...]:
     """The commands before the file is removed."""
-    if manager is Manager.SYSTEMD:
+    if manager is Supervisor.SYSTEMD:
         return (("systemctl", "--user", "disable", "--now", UNIT_NAME),)
     return (("launchctl", "bootout", f"gui/{user}/{AGENT_LABEL}"),)
 
 
-def commands_after_removal(manager: Manager) -> tuple[tuple[str, ...], ...]:
+def commands_after_removal(manager: Supervisor) -> tuple[tuple[str, ...], ...]:
     """What the manager must be told once the file is gone."""
-    return (("systemctl", "--user", "daemon-reload"),) if manager is Manager.SYSTEMD else ()
+    return (("systemctl", "--user", "daemon-reload"),) if manager is Supervisor.SYSTEMD else ()
 
 
 def kept_variables(environment: Mapping[str, str]) -> dict[str, str]:

@@ -20,8 +20,8 @@ from timeline.service_unit import (
     AGENT_LABEL,
     UNIT_NAME,
     Daemon,
-    Manager,
     Standing,
+    Supervisor,
     commands_after_removal,
     commands_to_disable,
     commands_to_enable,
@@ -51,7 +51,7 @@ class UnitForeignError(TimelineError):
     )
 
 
-class ManagerMissingError(TimelineError):
+class SupervisorMissingError(TimelineError):
     """Neither systemd nor launchd keeps programs running here."""
 
     reason = "service-manager-missing"
@@ -61,7 +61,7 @@ class ManagerMissingError(TimelineError):
 class Service(msgspec.Struct, frozen=True):
     """The service of one user: what keeps it, where its file lies, and what is written there."""
 
-    manager: Manager
+    manager: Supervisor
     path: Path
     content: bytes
 
@@ -72,7 +72,7 @@ class ServiceStatus(msgspec.Struct, frozen=True):
     ``enabled`` is whether it starts at login, ``active`` whether it runs now, each in the manager's own word.
     """
 
-    manager: Manager
+    manager: Supervisor
     path: Path
     standing: Standing
     answers: bool
@@ -92,16 +92,16 @@ def find_service(environment: Mapping[str, str], *, platform: str = sys.platform
     """The service as it would be installed now, for this interpreter and this environment.
 
     Raises:
-        ManagerMissingError: nothing here would start it.
+        SupervisorMissingError: nothing here would start it.
     """
     home = Path(environment.get("HOME") or Path.home())
     if platform == "darwin":
-        manager, path = Manager.LAUNCHD, home / "Library" / "LaunchAgents" / f"{AGENT_LABEL}.plist"
+        manager, path = Supervisor.LAUNCHD, home / "Library" / "LaunchAgents" / f"{AGENT_LABEL}.plist"
     elif shutil.which("systemctl", path=environment.get("PATH")) is not None:
-        manager, path = Manager.SYSTEMD, _config_home(environment, home) / "systemd" / "user" / UNIT_NAME
+        manager, path = Supervisor.SYSTEMD, _config_home(environment, home) / "systemd" / "user" / UNIT_NAME
     else:
         message = "there is no systemctl on PATH"
-        raise ManagerMissingError(message)
+        raise SupervisorMissingError(message)
     daemon = Daemon(sys.executable, kept_variables(environment))
     return Service(manager, path, format_file(manager, daemon))
 
@@ -115,7 +115,7 @@ def look_at(service: Service, runs: Runs) -> ServiceStatus:
     standing = decide_standing(_read(service.path), service.content)
     if not answers(service.manager, runs):
         return ServiceStatus(service.manager, service.path, standing, answers=False)
-    if service.manager is Manager.SYSTEMD:
+    if service.manager is Supervisor.SYSTEMD:
         _, enabled = runs(("systemctl", "--user", "is-enabled", UNIT_NAME))
         _, active = runs(("systemctl", "--user", "is-active", UNIT_NAME))
     else:
@@ -160,9 +160,9 @@ def uninstall(service: Service, runs: Runs) -> Outcome:
     return Outcome(True, disabled.ran + told.ran, disabled.left + told.left)
 
 
-def answers(manager: Manager, runs: Runs) -> bool:
+def answers(manager: Supervisor, runs: Runs) -> bool:
     """Whether the user's own manager can be asked: in a container or a bare session there is none."""
-    if manager is Manager.SYSTEMD:
+    if manager is Supervisor.SYSTEMD:
         return runs(("systemctl", "--user", "show", "--property=Version"))[0]
     return runs(("launchctl", "print", f"gui/{os.getuid()}"))[0]
 
@@ -178,7 +178,7 @@ def run_command(command: Sequence[str]) -> tuple[bool, str]:
     return done.returncode == 0, done.stdout.decode(errors="replace").partition("\n")[0].strip()
 
 
-def _run_all(manager: Manager, commands: Sequence[Command], runs: Runs, *, changed: bool) -> Outcome:
+def _run_all(manager: Supervisor, commands: Sequence[Command], runs: Runs, *, changed: bool) -> Outcome:
     """Run commands until one fails; that one and the rest are left to the owner."""
     if not answers(manager, runs):
         return Outcome(changed, left=tuple(commands))

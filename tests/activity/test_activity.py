@@ -120,6 +120,25 @@ def test_a_transcript_that_was_replaced_is_measured_anew() -> None:
     assert activity.silent(LATER) == ()
 
 
+def test_a_transcript_that_was_cut_and_grows_again_is_silent_by_what_was_added() -> None:
+    """What stood there before it was cut is no part of the growth, and does not hide it either."""
+    activity = hooked(size=10 * SILENT_BYTES)
+    activity.saw_growth("codex", "s1", PATH, 1000, LATER)
+    activity.saw_growth("codex", "s1", PATH, 1000 + SILENT_BYTES, LATER)
+    (silent,) = activity.silent(LATER)
+    assert silent.grown == SILENT_BYTES
+
+
+def test_a_hook_that_names_another_file_begins_anew() -> None:
+    """A resumed session may go on in a new file, of which nothing is known yet."""
+    activity = hooked()
+    other = "/w/sessions/other.jsonl"
+    activity.saw_hook("codex", "s1", "SessionStart", START, transcript=other)
+    activity.saw_growth("codex", "s1", other, 90 * SILENT_BYTES, LATER)
+    assert activity.silent(LATER) == ()
+    assert activity.report(LATER).sessions[0].transcript == other
+
+
 def test_a_session_that_nobody_works_in_is_not_called_silent_for_ever() -> None:
     """A day after its last growth there is nothing left to mend."""
     activity = hooked()

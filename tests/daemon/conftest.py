@@ -16,6 +16,7 @@ from tests.simulators.host_process import SECONDS, HostProcess, host_process
 from tests.simulators.hosts import CodexRollout
 from tests.simulators.worlds import World, consent, new_world, rollout_of, write_transcript
 from timeline import __version__, service
+from timeline.clock import SystemStopwatch
 from timeline.daemon.desk import FrontDesk
 from timeline.daemon.server import Server
 from timeline.daemon.toolbox import Toolbox
@@ -161,7 +162,7 @@ def daemon(world: World) -> Iterator[RunningDaemon]:
             stops[0]()
 
         desk = FrontDesk(world.session, Diary(world.locations.diary), lambda _fault, _end: mcp, stop)
-        server = Server(world.locations.socket, desk)
+        server = Server(world.locations.socket, desk, SystemStopwatch())
         stops.append(server.stop)
         desk.start()
         thread = threading.Thread(target=server.run)

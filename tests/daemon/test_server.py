@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from timeline import __version__
+from timeline.clock import SystemStopwatch
 from timeline.daemon import server as module
 from timeline.daemon.server import Request, Server
 from timeline.wire import Greeting, Kind, format_greeting
@@ -90,7 +91,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
     """Give a running server; its folder has a short name, as a socket needs."""
     path = tmp_path_factory.mktemp("s") / "daemon.sock"
     desk = FakeDesk()
-    server = Server(path, desk)
+    server = Server(path, desk, SystemStopwatch())
     thread = threading.Thread(target=server.run)
     thread.start()
     yield Running(path, desk, server, thread)
@@ -214,7 +215,7 @@ def test_a_dead_socket_is_replaced(tmp_path_factory: pytest.TempPathFactory) -> 
     path = tmp_path_factory.mktemp("s") / "daemon.sock"
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as dead:
         dead.bind(str(path))
-    server = Server(path, FakeDesk())
+    server = Server(path, FakeDesk(), SystemStopwatch())
     server.stop()
     server.run()
     assert not path.exists()

@@ -84,6 +84,20 @@ def test_hooks_that_ran_are_proved_by_the_daemon(codex: Stage) -> None:
     assert codex.codes() == set()
 
 
+def test_of_several_sessions_the_newest_times_are_shown(codex: Stage) -> None:
+    """Whichever session was seen last, or first."""
+    assert codex.daemon is not None
+    activity = codex.daemon.activity
+    for session, at_ms in (("old", STARTED_MS), ("new", STARTED_MS + 5000), ("mid", STARTED_MS + 1000)):
+        activity.saw_hook("codex", session, "UserPromptSubmit", at_ms)
+        activity.saw_receipt("codex", session, at_ms)
+        activity.saw_permit("codex", session, "spent" if session == "new" else "issued", at_ms)
+    activity.saw_hook("claude", "s2", "UserPromptSubmit", STARTED_MS + 9000)
+    newest = "2026-08-20T10:50:05.000Z"
+    said = f"hooks ran: UserPromptSubmit at {newest}; last receipt at {newest}; last permit spent at {newest}"
+    assert [f.message for f in codex.look() if (f.about, f.code) == ("codex", "hooks-ran")] == [said]
+
+
 @pytest.mark.requirement("X10")
 def test_a_host_that_works_while_no_hook_arrives_is_found(codex: Stage) -> None:
     """Its newest transcript is younger than the daemon; the next hook shows that it is mended."""
@@ -234,6 +248,7 @@ def test_a_program_that_was_moved_is_found(codex: Stage) -> None:
     found = codex.finding("hook-path-missing")
     assert (found.level, found.remedy) == (Level.ERROR, "timeline install codex")
     assert "old/timeline/hooks.py is not there" in found.message
+    assert codex.codes() == {"hook-path-missing"}
     codex.install("codex")
     assert codex.codes() == set()
 

@@ -41,7 +41,7 @@ def test_a_missing_timeline_is_found_and_made(bare: Stage) -> None:
 def test_an_open_folder_is_found_and_closed(name: str, stage: Stage) -> None:
     """The path, and the command that closes it."""
     folder: Path = stage.world.locations.config if name == "config" else getattr(stage.world.locations, name)
-    folder.chmod(0o755)
+    folder.chmod(0o750)
     found = stage.finding("path-not-private")
     assert (found.level, found.about, found.remedy) == (Level.ERROR, name, f"chmod 700 {folder}")
     mend(found.remedy)
@@ -54,7 +54,7 @@ def test_an_open_file_is_found_and_closed(name: str, stage: Stage) -> None:
     places = stage.world.locations
     path = next(places.keys.iterdir()) if name == "key" else getattr(places, name)
     path.touch(mode=0o600)
-    path.chmod(0o644)
+    path.chmod(0o640)
     found = stage.finding("path-not-private")
     assert found.remedy == f"chmod 600 {path}"
     assert not {"unsafe-file"} & stage.codes()

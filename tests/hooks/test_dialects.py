@@ -118,7 +118,7 @@ def test_each_field_of_a_host_is_found(name: str) -> None:
         ("codex", b'{"session_id":"a","session_id":"b","cwd":"/","hook_event_name":"Stop"}'),
         ("codex", b'{"x":NaN}'),
         ("codex", b"[" * 100_000),
-        ("codex", b'"' + b"x" * HOOK_INPUT_BYTES_MAX + b'"'),
+        ("codex", json.dumps(event(prompt="x" * HOOK_INPUT_BYTES_MAX)).encode()),
         ("codex", json.dumps(event(session_id="")).encode()),
         ("codex", json.dumps(event(session_id=7)).encode()),
         ("codex", json.dumps(event(session_id="s" * 257)).encode()),

@@ -28,8 +28,9 @@ from timeline.reach import (
     DaemonUnreachableError,
     find,
     first_line,
+    speak,
 )
-from timeline.wire import Greeting, Kind, format_greeting
+from timeline.wire import Difference, Greeting, Kind, format_difference, format_greeting
 
 OLDER, NEWER = "0.0.1", "999.0.0"
 
@@ -297,6 +298,24 @@ def test_a_newer_daemon_stays(runtime: Path, begin: Starter) -> None:
         launch.stop(runtime)
     [pid] = pids(runtime)
     assert not has_ended(pid)
+
+
+@pytest.mark.parametrize(
+    ("answer", "is_older"),
+    [
+        (format_difference(OLDER, Difference.OLDER), True),
+        (b'{"asked": "version"}', False),
+        (b"timeline/1 older\n", False),
+        (b"\xff timeline/1 older", False),
+    ],
+)
+def test_a_daemon_says_whether_it_is_older(runtime: Path, answer: bytes, *, is_older: bool) -> None:
+    """By the line of `timeline.wire`, and by no other answer."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.sendall(answer)
+        theirs.shutdown(socket.SHUT_WR)
+        assert speak(runtime, ours, b"{}") is is_older
 
 
 def test_the_first_line_is_the_wires() -> None:

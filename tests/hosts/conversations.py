@@ -39,6 +39,12 @@ def recall(name: str) -> Scripts:
     }
 
 
+def later(name: str) -> Scripts:
+    """A session that nobody enrolls by hand."""
+    earlier = call("search", query="pytest failed", includePriorSessions=True)
+    return {name: ({"sh": "echo begun"}, call("index"), earlier, {"say": "Done."})}
+
+
 def shell(name: str, *commands: str) -> Scripts:
     """The model runs these commands."""
     return {name: (*({"sh": command} for command in commands), {"say": "Done."})}

@@ -30,6 +30,8 @@ class Driver(Protocol):
     name: str
     version: str
     host: str
+    waits_for_server: bool
+    """Whether the first prompt waits for the MCP server, and so for the daemon that its relay starts."""
 
     def program(self, rig: Rig) -> Path:
         """The host's program, as the rig has it.
@@ -59,6 +61,9 @@ class Driver(Protocol):
     @property
     def install(self) -> tuple[str, ...]:
         """What follows ``timeline install``."""
+
+    def files(self, machine: Machine) -> tuple[Path, ...]:
+        """The files of its configuration that ``timeline install`` changes; the hooks stand in the first."""
 
     def call_meta(self, transcript: Path) -> dict[str, Any]:
         """What the host sent with its last call of our server, as far as the transcript shows it."""
@@ -106,6 +111,7 @@ class Codex:
     version: str
     model: str = DIRECT
     flags: tuple[str, ...] = ()
+    waits_for_server: bool = True
     host: str = field(default="codex", init=False)
 
     @property
@@ -148,8 +154,12 @@ class Codex:
         """The thread id at the end of the name."""
         return transcript.stem[-36:]
 
+    def files(self, machine: Machine) -> tuple[Path, ...]:
+        """``hooks.json`` and ``config.toml``."""
+        return self.home(machine) / "hooks.json", self.home(machine) / "config.toml"
+
     def commands(self, machine: Machine) -> Commands:
-        """From ``hooks.json`` and ``config.toml``."""
+        """From both."""
         hooks = json.loads((self.home(machine) / "hooks.json").read_bytes())["hooks"]["PreToolUse"]
         config = tomllib.loads((self.home(machine) / "config.toml").read_text(encoding="utf-8"))
         server = config["mcp_servers"]["timeline"]
@@ -172,6 +182,7 @@ class Kimi:
 
     name: str
     version: str
+    waits_for_server: bool = True
     host: str = field(default="kimi", init=False)
 
     @property
@@ -217,8 +228,12 @@ class Kimi:
         """The folder of the session."""
         return transcript.parents[2].name
 
+    def files(self, machine: Machine) -> tuple[Path, ...]:
+        """``config.toml`` and ``mcp.json``."""
+        return self.home(machine) / "config.toml", self.home(machine) / "mcp.json"
+
     def commands(self, machine: Machine) -> Commands:
-        """From ``config.toml`` and ``mcp.json``."""
+        """From both."""
         config = tomllib.loads((self.home(machine) / "config.toml").read_text(encoding="utf-8"))
         hook = [hook["command"] for hook in config["hooks"] if hook["event"] == "PreToolUse"][-1]
         server = json.loads((self.home(machine) / "mcp.json").read_bytes())["mcpServers"]["timeline"]

@@ -46,15 +46,21 @@ class Story:
         second = next(path for path in self.driver.transcripts(self.machine) if path != first)
         yield "foreign claim", self._foreign(first, second)
         yield from Forger(self.machine, self.driver, self.model).attempts(first, second)
+        yield "no hook: refused", self._without_hooks(first)
         yield "still served", self._still_served(first)
-        yield "transcript", self._inspect(first, second)
+        yield "standing consent", self._consented(third)
+        yield "transcript", self._inspect(*self.driver.transcripts(self.machine))
+        yield "uninstall", self._uninstall(before)
 
     def _install(self) -> str:
         self.machine.timeline("init", "--owner-presence", "any")
         self.driver.configure(self.machine)
         self.machine.timeline("install", *self.driver.install, "--yes")
+        said = f"timeline install {' '.join(self.driver.install)}"
+        if self.driver.waits_for_server:
+            return f"{said}; nobody starts the daemon"
         self.machine.timeline("daemon", "start")
-        return f"timeline install {' '.join(self.driver.install)}"
+        return f"{said}; timeline daemon start"
 
     def _work(self) -> Iterator[Step]:
         self.model.add(talk.work("work"))

@@ -1,7 +1,6 @@
 """Who answers in place of the daemon: tools that remember what they were asked, and a socket that a relay finds."""
 
 import json
-import os
 import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -160,7 +159,7 @@ class StandIn:
     def close(self) -> None:
         """Stop listening, and end every session."""
         with suppress(FileNotFoundError):
-            os.unlink(self.runtime / "daemon.sock")
+            (self.runtime / "daemon.sock").unlink()
         with suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()

@@ -1,5 +1,7 @@
 """Bytes to lines, however they come, in bounded memory."""
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,7 +20,7 @@ def test_lines_do_not_depend_on_how_the_bytes_arrive(lines: list[bytes], cuts: l
     """Whole, byte by byte, or torn anywhere."""
     content = b"\n".join(lines)
     places = sorted({0, len(content), *(place for place in cuts if place < len(content))})
-    pieces = [content[a:b] for a, b in zip(places, places[1:], strict=False)]
+    pieces = [content[a:b] for a, b in pairwise(places)]
     expected = [line for line in content.split(b"\n")[:-1] if line.strip()]
     assert cut(pieces) == expected
     assert cut([content[n : n + 1] for n in range(len(content))]) == expected

@@ -245,12 +245,12 @@ def test_a_call_under_way_when_the_daemon_dies_is_answered_with_an_error(
 class Fatal:
     """The daemon dies of whatever is asked, so many times."""
 
-    def __init__(self, daemon: StandIn, times: int) -> None:
+    def __init__(self, daemon: StandIn, monkeypatch: pytest.MonkeyPatch, times: int) -> None:
         """Take over its sessions."""
         self.times = times
         self._daemon = daemon
         self._serve = daemon.server.serve
-        daemon.server.serve = self.serve  # type: ignore[method-assign]
+        monkeypatch.setattr(daemon.server, "serve", self.serve)
 
     def serve(self, connection: Any, begun: bytes, tools: Any) -> None:
         """Read until a list is asked for, and die; later serve as ever."""
@@ -267,10 +267,10 @@ class Fatal:
 
 @pytest.mark.parametrize(("deaths", "outcome"), [(1, "result"), (2, "error")])
 def test_other_requests_are_asked_once_more_and_not_forever(
-    daemon: StandIn, deaths: int, outcome: str
+    daemon: StandIn, monkeypatch: pytest.MonkeyPatch, deaths: int, outcome: str
 ) -> None:
     """Without the list a host would have no tools for the whole session; one that kills daemons is given up."""
-    Fatal(daemon, deaths)
+    Fatal(daemon, monkeypatch, deaths)
     relayed = Relayed(daemon.runtime)
     relayed.send({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": INITIALIZE})
     relayed.ask(1, "tools/list")
@@ -384,7 +384,7 @@ def test_its_memory_is_that_of_a_bare_interpreter(relayed: Relayed, record_prope
     ratio = _resident_kib(relayed.process.pid) / _resident_kib(bare.pid)
     bare.communicate()
     record_property("resident_ratio", ratio)
-    print(f"relay: {ratio:.2f} times a bare interpreter")
+    sys.stdout.write(f"relay: {ratio:.2f} times a bare interpreter\n")
     assert ratio <= 1.5
 
 

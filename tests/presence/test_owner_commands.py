@@ -6,12 +6,15 @@ from pathlib import Path
 import click
 import pytest
 
-from tests.presence.chains import Owned, own
+from tests.presence.chains import PASSPHRASE, Owned, own
 from tests.programs import Run, runner
-from timeline import cli
+from tests.simulators.worlds import FOLDERS
+from timeline import cli, sealing
 from timeline.caller import find_rules
 from timeline.cli.owners import CONSENTING_COMMANDS, OPEN_COMMANDS, OWNER_COMMANDS, guard, is_owner_command
 from timeline.guard.presence import Caller
+from timeline.owner import lock_owner
+from timeline.state import hold_for_writing
 
 
 @pytest.fixture
@@ -107,6 +110,23 @@ def test_a_headless_log_is_begun_and_used_without_a_terminal(
     assert not (tmp_path / "timeline" / "state").exists()
     assert run("init", "--owner-presence", "any")[0] == 0
     assert run("formats", "accept", "codex", "event_msg/new_thing")[0] == 0
+
+
+@pytest.mark.requirement("X13")
+def test_a_locked_key_is_asked_for_before_anything_is_held(
+    run: Run, owned: Owned, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody waits for a lock while somebody types, and no receipt is spent by a wrong passphrase."""
+    monkeypatch.setattr(sealing, "COST", sealing.COST_MIN)
+    monkeypatch.setattr("timeline.terminal._TERMINAL", str(tmp_path / "no terminal"))
+    for name in FOLDERS:
+        monkeypatch.setenv(f"TIMELINE_{name.upper()}_DIR", str(owned.folder / name))
+    lock_owner(owned.session, PASSPHRASE)
+    monkeypatch.setattr("timeline.lock.LOCK_WAIT_SECONDS", 0.0)
+    with hold_for_writing(owned.session.locations):
+        assert "[owner-key-locked]" in run("formats", "accept", "codex", "event_msg/new_thing")[2]
+        assert "[owner-key-locked]" in run("revoke", "timeline-enrollment:x")[2]
+        assert run("consent", "--list")[0] == 0
 
 
 @pytest.mark.requirement("X13")

@@ -208,7 +208,7 @@ def test_the_entry_point_runs_the_named_program(monkeypatch: pytest.MonkeyPatch)
     """Each installed program leads to its own function."""
     called = []
     for name in ("main", "main_receipt", "main_enroll", "main_verify"):
-        monkeypatch.setattr(cli, name, lambda name=name: called.append(name))
+        monkeypatch.setattr(cli, name, lambda *_given, name=name: called.append(name))
         getattr(entry, name)()
 
     assert called == ["main", "main_receipt", "main_enroll", "main_verify"]

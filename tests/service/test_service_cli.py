@@ -8,7 +8,7 @@ import pytest
 
 from tests.programs import Run, runner
 from timeline import unit_file
-from timeline.service_unit import Manager, format_unit
+from timeline.service_unit import Supervisor, format_unit
 
 FAKE = """\
 #!/bin/sh
@@ -26,7 +26,7 @@ ENABLE = [
 ]
 
 
-class FakeManager:
+class FakeSupervisor:
     """A program that is called systemctl and notes its arguments."""
 
     def __init__(self, folder: Path) -> None:
@@ -48,16 +48,16 @@ class FakeManager:
 
 
 @pytest.fixture
-def systemctl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeManager:
+def systemctl(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> FakeSupervisor:
     """Give a manager that answers."""
-    found = FakeManager(tmp_path)
+    found = FakeSupervisor(tmp_path)
     monkeypatch.setenv("PATH", f"{found.program.parent}:/usr/bin:/bin")
     monkeypatch.setattr("sys.platform", "linux")
     return found
 
 
 @pytest.fixture
-def unit(home: Path, systemctl: FakeManager) -> Path:
+def unit(home: Path, systemctl: FakeSupervisor) -> Path:
     """Give the place of the unit, in a folder that is not there yet."""
     return home / "config_home" / "systemd" / "user" / "timeline.service"
 
@@ -68,7 +68,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
     return runner(monkeypatch)
 
 
-def test_install_writes_the_unit_and_enables_it(unit: Path, systemctl: FakeManager, run: Run) -> None:
+def test_install_writes_the_unit_and_enables_it(unit: Path, systemctl: FakeSupervisor, run: Run) -> None:
     """The second time nothing is written, and status says so."""
     code, out, err = run("service", "install", "--json")
     assert (code, err) == (0, "")
@@ -96,7 +96,7 @@ def test_install_writes_the_unit_and_enables_it(unit: Path, systemctl: FakeManag
     )
 
 
-def test_uninstall_removes_what_install_wrote(unit: Path, systemctl: FakeManager, run: Run) -> None:
+def test_uninstall_removes_what_install_wrote(unit: Path, systemctl: FakeSupervisor, run: Run) -> None:
     """The manager forgets it first; a second time there is nothing to do, and nobody is asked."""
     run("service", "install")
     systemctl.log.unlink()
@@ -121,7 +121,7 @@ def test_an_older_unit_of_ours_is_replaced(unit: Path, run: Run) -> None:
 @pytest.mark.parametrize("kind", ["foreign", "changed", "link"])
 @pytest.mark.parametrize("command", ["install", "uninstall"])
 def test_a_file_that_is_not_ours_is_never_touched(
-    kind: str, command: str, unit: Path, systemctl: FakeManager, run: Run, tmp_path: Path
+    kind: str, command: str, unit: Path, systemctl: FakeSupervisor, run: Run, tmp_path: Path
 ) -> None:
     """Neither replaced nor removed, and the manager is not asked to do anything."""
     run("service", "install")
@@ -146,7 +146,7 @@ def test_a_file_that_is_not_ours_is_never_touched(
     ("failing", "left"), [("show", ENABLE), ("enable", ENABLE[1:])], ids=["silent", "refused"]
 )
 def test_what_the_manager_does_not_do_is_left_to_the_owner(
-    failing: str, left: list[str], unit: Path, systemctl: FakeManager, run: Run
+    failing: str, left: list[str], unit: Path, systemctl: FakeSupervisor, run: Run
 ) -> None:
     """In a container nothing answers: the file is there, and the commands are printed."""
     systemctl.fail_at(failing)
@@ -158,7 +158,7 @@ def test_what_the_manager_does_not_do_is_left_to_the_owner(
 
 
 @pytest.mark.parametrize("command", ["install", "uninstall"])
-def test_a_dry_run_changes_nothing(command: str, unit: Path, systemctl: FakeManager, run: Run) -> None:
+def test_a_dry_run_changes_nothing(command: str, unit: Path, systemctl: FakeSupervisor, run: Run) -> None:
     """It shows the file and the commands."""
     if command == "uninstall":
         run("service", "install")
@@ -181,7 +181,7 @@ def test_the_same_on_macos(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         return True, ""
 
     service = unit_file.find_service({"HOME": str(home)}, platform="darwin")
-    assert service.manager is Manager.LAUNCHD
+    assert service.manager is Supervisor.LAUNCHD
     assert service.path.parent == home / "Library" / "LaunchAgents"
     assert unit_file.install(service, runs).left == ()
     assert asked[-1][:2] == ("launchctl", "bootstrap")

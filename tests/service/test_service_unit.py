@@ -11,8 +11,8 @@ import pytest
 from timeline.service_unit import (
     AGENT_LABEL,
     Daemon,
-    Manager,
     Standing,
+    Supervisor,
     decide_standing,
     format_agent,
     format_file,
@@ -69,8 +69,8 @@ def test_systemd_accepts_the_unit(folder: str, tmp_path: Path) -> None:
     assert (done.returncode, ours) == (0, [])
 
 
-@pytest.mark.parametrize("manager", Manager)
-def test_whose_file_it_is(manager: Manager) -> None:
+@pytest.mark.parametrize("manager", Supervisor)
+def test_whose_file_it_is(manager: Supervisor) -> None:
     """Ours as it would be now, ours of another version, ours and changed, somebody else's, none."""
     wanted = format_file(manager, DAEMON)
     other = format_file(manager, Daemon("/usr/bin/python3", {}))

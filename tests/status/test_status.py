@@ -118,6 +118,11 @@ def test_no_transcript_is_opened(stage: Stage, monkeypatch: pytest.MonkeyPatch) 
 def test_what_became_of_a_transcript_is_seen_by_its_size_and_times(stage: Stage) -> None:
     """Changed and gone; an ended consent counts before either."""
     case = enroll_session(stage.world)
+    times = case.path.stat().st_mtime_ns
+    os.utime(case.path, ns=(times, times + 1))
+    assert source_of(stage)["state"] == "changed"
+    os.utime(case.path, ns=(times, times))
+    assert source_of(stage)["state"] == "enrolled"
     with case.path.open("ab") as file:
         file.write(b"{}\n")
     assert source_of(stage)["state"] == "changed"
@@ -149,10 +154,15 @@ def test_a_followed_file_may_grow(stage: Stage) -> None:
 def test_sources_of_other_projects_are_not_shown(stage: Stage, tmp_path: Path) -> None:
     """The screen is of one project."""
     enroll_session(stage.world)
+    rollout = rollout_of(stage.world, seed=1)
+    event = prompt_event(stage.world, rollout.thread_id, str(write_transcript(stage.world, rollout)))
+    service.receive_prompt(stage.world.session, "codex", event)
+    assert look(stage)[1]["pendingReceipts"] == 1
     other = tmp_path / "other"
     other.mkdir()
     code, out, _ = stage.run("status", "--json", "--root", str(other))
-    assert (code, json.loads(out)["sources"]) == (0, [])
+    answer = json.loads(out)
+    assert (code, answer["sources"], answer["pendingReceipts"]) == (0, [], 0)
     assert "nothing is enrolled" in stage.run("status", "--root", str(other))[1]
 
 
@@ -202,12 +212,14 @@ def test_a_host_whose_hooks_were_not_seen_is_marked(stage: Stage) -> None:
     assert "○ codex    no hook seen since the daemon started; see `timeline doctor`" in screen(stage)
 
 
-def test_remembered_anchors_are_shown_and_nobody_is_asked(stage: Stage, tmp_path: Path) -> None:
+def test_remembered_anchors_are_shown_and_nobody_is_asked(
+    stage: Stage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The disk may be away: what it confirmed last is known."""
     disk = tmp_path / "disk"
     disk.mkdir(mode=0o700)
     assert stage.run("anchor", "add", "file", str(disk / "anchor"), "--name", "disk")[0] == 0
-    disk.rename(tmp_path / "unplugged")
+    monkeypatch.setattr("timeline.assurance.ask_anchors", lambda *_: pytest.fail("an anchor was asked"))
     (anchor,) = look(stage)[1]["anchors"]  # type: ignore[misc]  # a list in JSON
     assert anchor["name"] == "disk"
     assert anchor["confirmedAt"] == "2026-08-20T11:00:00.000Z"

@@ -1,6 +1,5 @@
 """``timeline consent``: what the owner says once about all later sessions of one host in one project."""
 
-
 import click
 
 from adapters.registry import ADAPTERS

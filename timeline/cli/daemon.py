@@ -115,10 +115,10 @@ def logs_command(last: int, *, follow: bool, as_json: bool) -> None:
     for entry in read_diary(path, last=last):
         click.echo(write(entry))
     if follow:
-        import time
+        import select
 
         def wait() -> bool:
-            time.sleep(_POLL_SECONDS)
+            select.select((), (), (), _POLL_SECONDS)
             return True
 
         for entry in follow_diary(path, wait):

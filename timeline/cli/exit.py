@@ -34,6 +34,10 @@ EPILOG = (
 """What every command's help says of them."""
 
 
+_AWAY = "daemon-away"
+"""By its reason: the module of that error loads sockets, which most commands do not need."""
+
+
 def exit_code_of(error: Exception) -> ExitCode:
     """The code that an error ends a program with."""
     table: tuple[tuple[type[Exception], ExitCode], ...] = (
@@ -46,6 +50,8 @@ def exit_code_of(error: Exception) -> ExitCode:
         (SidecarError, ExitCode.FAILED),
         (TimelineError, ExitCode.FAILED),
     )
+    if getattr(error, "reason", None) == _AWAY:
+        return ExitCode.NO_STATE
     for kind, code in table:
         if isinstance(error, kind):
             return code

@@ -1,6 +1,5 @@
 """``timeline formats``: what the owner says about record types that were never reviewed."""
 
-
 import click
 
 from adapters.registry import ADAPTERS

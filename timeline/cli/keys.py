@@ -1,6 +1,5 @@
 """``timeline key``: which log keys sign and signed this log, and how another one comes into force."""
 
-
 import click
 
 from sidecars.trust import Epoch

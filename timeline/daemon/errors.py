@@ -1,6 +1,6 @@
 """What the daemon refuses."""
 
-from timeline.errors import TimelineError
+from timeline.errors import StateBusyError, TimelineError
 
 
 class DaemonError(TimelineError):
@@ -10,11 +10,18 @@ class DaemonError(TimelineError):
     default_hint = "look at `timeline daemon status` and `timeline daemon logs`"
 
 
-class DaemonRunningError(DaemonError):
+class DaemonRunningError(StateBusyError):
     """Another daemon of this user holds the lock."""
 
     reason = "daemon-running"
     default_hint = "it is one per user: `timeline daemon status` shows it"
+
+
+class SecondServerError(DaemonError):
+    """A process of the host has another MCP connection, which came earlier; this one need not be the host's."""
+
+    reason = "transport-second-server"
+    default_hint = "the host's own server answers; if there is none any more, start the host again"
 
 
 class DaemonBusyError(DaemonError):

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from timeline import __version__
+from timeline.clock import SystemStopwatch
 from timeline.daemon.errors import DaemonError, DaemonRunningError, DaemonStoppingError
 from timeline.daemon.server import Desk, Request, Server
 from timeline.errors import TimelineError
@@ -48,7 +49,7 @@ def run(locations: Locations, open_desk: OpenDesk) -> None:
         _check_length(path)
         entrance = Entrance()
         try:
-            server = Server(path, entrance)
+            server = Server(path, entrance, SystemStopwatch())
         except OSError as error:
             message = f"{path}: cannot be listened on"
             raise DaemonError(message) from error

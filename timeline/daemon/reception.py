@@ -23,6 +23,7 @@ from timeline.dialects import HookEvent
 from timeline.errors import StateMissingError
 from timeline.guard.errors import GroupSuppressedError
 from timeline.guard.request import tool_named
+from timeline.guard.transport import nearest_host
 from timeline.limits import RECEIPTS_PENDING_MAX
 from timeline.recall import Denied, Permitted, permit_call
 from timeline.service import REFUSALS, Session, receive_prompt
@@ -56,7 +57,7 @@ class Reception:
         """
         host = request.greeting.words[0] if request.greeting.words else ""
         event = dialects.parse_hook(host, request.body)
-        self._remember(event)
+        self._remember(event, request)
         if event.event == "SessionStart":
             self._preload()
         self._spend_on_consent(event)
@@ -68,12 +69,19 @@ class Reception:
             self._following.read_on(event.host, event.session)
         return dialects.nothing(event.host, event.event)
 
-    def _remember(self, event: HookEvent) -> None:
-        size = _size_of(event.transcript)
-        now_ms = self._shared.now_ms()
+    def _remember(self, event: HookEvent, request: Request) -> None:
+        host = nearest_host(request.peer.chain)
+        size, now_ms = _size_of(event.transcript), self._shared.now_ms()
         self._shared.saw(
             lambda activity: activity.saw_hook(
-                event.host, event.session, event.event, now_ms, transcript=event.transcript, size=size
+                event.host,
+                event.session,
+                event.event,
+                now_ms,
+                project=event.cwd,
+                transcript=event.transcript,
+                size=size,
+                process=None if host is None else (host.process.pid, host.process.started),
             )
         )
 

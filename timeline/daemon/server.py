@@ -9,7 +9,6 @@ import os
 import selectors
 import socket
 import threading
-import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Final, Protocol
 
 import msgspec
 
+from timeline.clock import Stopwatch
 from timeline.daemon.errors import PeerError
 from timeline.daemon.peer import Peer, identify
 from timeline.limits import HOOK_INPUT_BYTES_MAX
@@ -78,13 +78,14 @@ class Desk(Protocol):
 class Server:
     """A bound socket; ``run`` serves until ``stop``."""
 
-    def __init__(self, path: Path, desk: Desk) -> None:
+    def __init__(self, path: Path, desk: Desk, stopwatch: Stopwatch) -> None:
         """Bind and listen. The caller holds the daemon's lock: a socket that is there is a dead one's.
 
         Raises:
             OSError: the socket cannot be bound.
         """
         self._desk = desk
+        self._stopwatch = stopwatch
         self._path = path
         self._slots = threading.BoundedSemaphore(CONNECTIONS_MAX)
         self._threads: set[threading.Thread] = set()
@@ -163,7 +164,7 @@ class Server:
 
     def _answer(self, connection: socket.socket) -> bool:
         """Answer one request; whether somebody else has the connection now."""
-        reading = _Reading(connection)
+        reading = _Reading(connection, self._stopwatch)
         peer = identify(connection)
         line, begun = reading.line()
         greeting = parse_greeting(line)
@@ -189,9 +190,10 @@ class Server:
 class _Reading:
     """What a client sends, until its time is over; a client that sends a byte now and then gets no more of it."""
 
-    def __init__(self, connection: socket.socket) -> None:
+    def __init__(self, connection: socket.socket, stopwatch: Stopwatch) -> None:
         self._connection = connection
-        self._end = time.monotonic() + REQUEST_SECONDS
+        self._stopwatch = stopwatch
+        self._end = stopwatch.seconds() + REQUEST_SECONDS
 
     def line(self) -> tuple[bytes, bytes]:
         """The first line without its newline, and what came behind it."""
@@ -223,7 +225,7 @@ class _Reading:
                 return b"".join(pieces)
 
     def _piece(self) -> bytes:
-        left = self._end - time.monotonic()
+        left = self._end - self._stopwatch.seconds()
         if left <= 0:
             raise TimeoutError
         self._connection.settimeout(left)

@@ -7,6 +7,7 @@ from typing import Final, TypeVar
 import msgspec
 
 from timeline.activity import Activity, ActivityReport
+from timeline.daemon.connections import Connections
 from timeline.daemon.worker import Worker
 from timeline.diary import Diary
 from timeline.guard.permit import PermitBook
@@ -31,6 +32,7 @@ class Shared:
         self.session = msgspec.structs.replace(session, opener=self.live)
         self.diary = diary
         self.permits = PermitBook()
+        self.connections = Connections()
         self.worker = Worker(self.note_failure)
         self._activity = Activity()
         self._seen = threading.Lock()

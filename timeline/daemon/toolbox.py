@@ -7,11 +7,12 @@ import msgspec
 
 from timeline.answers import AUTHORITY
 from timeline.daemon.callers import see_server
-from timeline.daemon.errors import DaemonError
+from timeline.daemon.errors import DaemonError, SecondServerError
 from timeline.daemon.server import Request
 from timeline.daemon.shared import Shared
 from timeline.guard.request import Tool
-from timeline.guard.transport import nearest_host
+from timeline.guard.transport import Caller, nearest_host
+from timeline.hosts import HOSTS
 from timeline.recall import TOOLS, ToolCall
 from timeline.service import REFUSALS, Session
 
@@ -24,22 +25,26 @@ class Toolbox:
         self._shared = shared
         self._host = request.greeting.words[0] if request.greeting.words else ""
         self._peer = request.peer
-        found = nearest_host(self._peer.chain)
+        self._above = found = nearest_host(self._peer.chain)
         self._process = None if found is None else (found.process.pid, found.process.started)
 
     def opened(self) -> None:
         """The session begins."""
+        self._shared.connections.opened(self._above, self)
         self._shared.saw(lambda activity: activity.saw_connection(self._process, is_open=True))
 
     def closed(self) -> None:
         """The session is over."""
+        self._shared.connections.closed(self._above, self)
         self._shared.saw(lambda activity: activity.saw_connection(self._process, is_open=False))
 
     def call(self, name: str, arguments: Mapping[str, object], meta: Mapping[str, object]) -> "Answered":
         """Answer one call; blocks until the timeline's thread has done it."""
         try:
             tool = Tool(name)
-            given = ToolCall(self._host, arguments, meta, see_server(self._peer))
+            caller = see_server(self._peer)
+            self._check_only(caller)
+            given = ToolCall(self._host, arguments, meta, caller)
             structured = self._shared.call(lambda session: self._use(session, tool, given))
         except (ValueError, *REFUSALS) as error:
             refusal = error if isinstance(error, REFUSALS) else DaemonError("no such tool")
@@ -52,6 +57,19 @@ class Toolbox:
             }
         self._note(name, structured)
         return Answered(structured, bool(structured.get("blocked")))
+
+    def _check_only(self, caller: Caller) -> None:
+        """Where a process does not tell the host's server from its model's commands, the oldest connection is it.
+
+        Raises:
+            SecondServerError: there is an older one.
+        """
+        above = self._above
+        if above is None or caller.capability is not None or HOSTS[above.host].servers_share_session:
+            return
+        if not self._shared.connections.is_oldest(above, self):
+            message = f"another connection below this process of {above.host} came earlier"
+            raise SecondServerError(message)
 
     def _use(self, session: Session, tool: Tool, given: ToolCall) -> dict[str, Any]:
         return TOOLS[tool](session, self._shared.permits, given)

@@ -114,7 +114,7 @@ class _Server:
         self._send({"id": self._number, "method": method, "params": parameters})
         while True:
             message = self._receive(method)
-            if isinstance(message, dict) and message.get("id") == self._number:
+            if isinstance(message, dict) and message.get("id") == self._number and "method" not in message:
                 if "error" in message:
                     text = f"codex: refuses {method}"
                     raise HookTrustError(text)
