@@ -50,6 +50,7 @@ BANNED_CALLS: dict[str, tuple[tuple[str, ...], str]] = {
             "timeline/store.py",
             "timeline/diary.py",
             "timeline/launch.py",
+            "timeline/lock.py",
             "timeline/processes.py",
             "timeline/terminal.py",
         ),

@@ -25,6 +25,10 @@ ANSWER_BYTES_MAX = 64 * 1024
 """What a pipe takes at once: an answer is written without waiting for the host."""
 
 _PIECE_BYTES = 64 * 1024
+_PAUSE_SECONDS = 0.003
+_PROMPT = b'"UserPromptSubmit"'
+"""The one event that is worth waiting for a daemon: its receipt is the way to consent."""
+
 _REFUSAL = b"timeline/1 "
 """How a daemon of another version begins. An older one ends; the next hook starts ours."""
 
@@ -42,14 +46,11 @@ def main(arguments: list[str]) -> None:
         found = posix.lstat(runtime)
     if found.st_uid != posix.geteuid() or found.st_mode & 0o170077 != 0o040000:
         return  # not a private folder: somebody else could listen there
-    connection = _connect(runtime)
+    connection = _connect(runtime) or _start(runtime)
+    if connection is None and _PROMPT in content:
+        connection = _connect_later(runtime)
     if connection is None:
-        lock = _take_start_lock(runtime)
-        # Whoever held the lock before us may have started one meanwhile.
-        connection = _connect(runtime)
-        if connection is None:
-            _start_daemon(runtime, lock)
-            return
+        return
     connection.sendall(f"timeline/1 {VERSION} hook {host}\n".encode("ascii") + content)
     connection.shutdown(_socket.SHUT_WR)
     answer = b""
@@ -80,6 +81,31 @@ def _connect(runtime: str) -> _socket.socket | None:
         connection.connect(runtime + "/daemon.sock")
     except (FileNotFoundError, ConnectionRefusedError):
         return None
+    return connection
+
+
+def _start(runtime: str) -> _socket.socket | None:
+    """Start a daemon, unless somebody is about to; a connection where somebody just has."""
+    try:
+        lock = _take_start_lock(runtime)
+    except BlockingIOError:
+        return None
+    connection = _connect(runtime)
+    if connection is None:
+        _start_daemon(runtime, lock)
+    posix.close(lock)
+    return connection
+
+
+def _connect_later(runtime: str) -> _socket.socket:
+    """Connect as soon as the new daemon listens; the timer ends the waiting.
+
+    A host that was just started has its first prompt a few milliseconds after its session began, often its only one.
+    """
+    import time
+
+    while (connection := _connect(runtime)) is None:
+        time.sleep(_PAUSE_SECONDS)
     return connection
 
 

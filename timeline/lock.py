@@ -1,9 +1,11 @@
-"""The one writer's lock: held by the operating system, so that it ends with its holder.
+"""The one writer's lock, and the one daemon's: held by the operating system, so that each ends with its holder.
 
 Readers need none. A second writer waits a bounded time and is then told so. A writer that uses another runtime
 folder does not meet this lock; it meets the one on the state's own folder (``timeline.files.hold_directory``).
 """
 
+import fcntl
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -38,3 +40,28 @@ def hold_writer_lock(path: Path, *, wait_seconds: float = LOCK_WAIT_SECONDS) -> 
         yield
     finally:
         lock.release()
+
+
+@contextmanager
+def hold_lock(path: Path) -> Iterator[bool]:
+    """Hold a lock while the block runs, if nobody else does: whether we do. Does not wait.
+
+    For the daemon, whose start a host waits for; the library that waits would cost a fifth of it.
+
+    Raises:
+        StateUnwritableError: the lock file cannot be created.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        message = f"{path}: cannot be locked"
+        raise StateUnwritableError(message) from error
+    try:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            yield False
+            return
+        yield True
+    finally:
+        os.close(descriptor)

@@ -34,7 +34,7 @@ CASES: Final[Sequence[Driver]] = (
     SharedCodex("codex-shared", "0.171.0"),
     TerminalCodex("codex-terminal", "0.171.0", model=CODE_MODE),
     Codex("codex-legacy", "0.142.5", flags=BYPASS, waits_for_server=False),
-    Kimi("kimi", "2.1.0"),
+    Kimi("kimi", "2.1.0", waits_for_server=False),
     Kimi("kimi-1.4", "0.20.0", waits_for_server=False),
 )
 CASE_SECONDS: Final = 240

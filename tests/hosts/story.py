@@ -18,6 +18,8 @@ from tests.hosts.model import Model, answer_in
 from tests.hosts.turn import Turn, finish, until
 
 Step = tuple[str, str]
+Before = Mapping[Path, bytes | None]
+"""What stood in the host's files before the installation."""
 _HOOK_SAID = re.compile(r"timeline: ([a-z-]+)")
 _HOST_SAID = re.compile(r"must NOT have additional property '\w+'")
 """Kimi Code holds a call against the tool's closed schema itself."""
@@ -39,22 +41,23 @@ class Story:
         Raises:
             AssertionError: something is not as it must be.
         """
+        self.driver.configure(self.machine)
+        before = {path: _content(path) for path in self.driver.files(self.machine)}
         yield "install", self._install()
         yield from self._work()
-        first = self.driver.transcripts(self.machine)[-1]
+        (first,) = self.driver.transcripts(self.machine)
         yield from self._recall()
-        second = next(path for path in self.driver.transcripts(self.machine) if path != first)
+        (second,) = (path for path in self.driver.transcripts(self.machine) if path != first)
         yield "foreign claim", self._foreign(first, second)
         yield from Forger(self.machine, self.driver, self.model).attempts(first, second)
-        yield "no hook: refused", self._without_hooks(first)
+        yield "no hook: refused", self._without_hooks(first, before)
         yield "still served", self._still_served(first)
-        yield "standing consent", self._consented(third)
+        yield "standing consent", self._consented()
         yield "transcript", self._inspect(*self.driver.transcripts(self.machine))
         yield "uninstall", self._uninstall(before)
 
     def _install(self) -> str:
         self.machine.timeline("init", "--owner-presence", "any")
-        self.driver.configure(self.machine)
         self.machine.timeline("install", *self.driver.install, "--yes")
         said = f"timeline install {' '.join(self.driver.install)}"
         if self.driver.waits_for_server:
@@ -119,15 +122,44 @@ class Story:
             raise AssertionError(f"a claim of another session was served: {results[0][:300]}")
         return _refused(results[0])
 
+    def _without_hooks(self, first: Path, before: Before) -> str:
+        """The host asks our server, and its hooks do not run: a hook alone guards nothing."""
+        hooks = self.driver.files(self.machine)[0]
+        installed = hooks.read_bytes()
+        _put(hooks, before[hooks])
+        try:
+            answer = self._ask("unhooked", talk.call("search", query="pytest failed"), first)
+        finally:
+            hooks.write_bytes(installed)
+        return reason_in(answer)
+
+    def _consented(self) -> str:
+        """The owner consents to all later sessions of the host here; the next one is not enrolled by hand."""
+        self.machine.timeline("consent", "--provider", self.driver.host, "--follow")
+        self.model.add(talk.later("later"))
+        turn = self.driver.start(self.machine, "later", "And now? [script:later]")
+        finish(turn, self.machine, "later")
+        return _one_card(answer_in(self.model.results("later")[2]))
+
+    def _uninstall(self, before: Before) -> str:
+        """Every file has its bytes again; what the host itself has written into one stays."""
+        self.machine.timeline("uninstall", self.driver.host, "--yes")
+        changed = [path.name for path, content in before.items() if _content(path) != content]
+        for path in before:
+            if b"timeline" in (_content(path) or b""):
+                raise AssertionError(f"uninstall: {path.name} still speaks of us")
+        return f"byte for byte, but for what the host wrote into {changed}" if changed else "byte for byte"
+
     def _still_served(self, first: Path) -> str:
-        self.model.add({"last": (talk.call("search", query="pytest failed"), {"say": "Done."})})
-        session = self.driver.session_of(first)
-        finish(
-            self.driver.start(self.machine, "last", "Again. [script:last]", resume=session),
-            self.machine,
-            "last",
-        )
-        return _one_card(answer_in(self.model.results("last")[0]))
+        return _one_card(self._ask("last", talk.call("search", query="pytest failed"), first))
+
+    def _ask(self, name: str, step: talk.Step, transcript: Path) -> dict[str, Any]:
+        """What one tool answers in a turn of a session that is gone on with."""
+        self.model.add({name: (step, {"say": "Done."})})
+        session = self.driver.session_of(transcript)
+        turn = self.driver.start(self.machine, name, f"Again. [script:{name}]", resume=session)
+        finish(turn, self.machine, name)
+        return answer_in(self.model.results(name)[0])
 
     def _inspect(self, *transcripts: Path) -> str:
         said = []
@@ -137,6 +169,17 @@ class Story:
                 raise AssertionError(f"inspect: {_short(found)}")
             said.append(sum(found["records"].values()))
         return f"understood, {' and '.join(map(str, said))} records"
+
+
+def _content(path: Path) -> bytes | None:
+    return path.read_bytes() if path.exists() else None
+
+
+def _put(path: Path, content: bytes | None) -> None:
+    if content is None:
+        path.unlink()
+    else:
+        path.write_bytes(content)
 
 
 def _one_card(answer: Mapping[str, Any]) -> str:

@@ -18,7 +18,7 @@ from timeline.install.record import make_record, make_step, undo
 from timeline.install.toml_text import parse as parse_toml
 
 KEYS = st.text(max_size=6) | st.sampled_from(["hooks", "mcpServers", "PreToolUse", "timeline x"])
-PLAIN = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=12)
+PLAIN = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=12)
 VALUES = st.recursive(
     PLAIN, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3), max_leaves=8
 )

@@ -3,6 +3,7 @@
 import socket
 import threading
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 
 import anyio
 import anyio.abc
@@ -15,7 +16,9 @@ from mcp.shared.message import SessionMessage
 from tests.mcp.desks import WAIT_SECONDS, Answer, Call, Desk, Found, Host, connect, serving
 from timeline.errors import QueryError
 from timeline.limits import MCP_CALLS_MAX, MCP_SESSIONS_MAX, MCP_WORKERS_MAX
+from timeline.mcp_server.answered import Arrival
 from timeline.mcp_server.serving import McpServer
+from timeline.mcp_server.session import Session
 
 Use = Callable[[ClientSession], Awaitable[None]]
 
@@ -208,6 +211,29 @@ def ask_once(server: McpServer, answer: Answer) -> dict[str, dict[str, str]]:
     return result
 
 
+@pytest.mark.parametrize("params", [{"requestId": ["the secret part"]}, {"reason": ["the secret part"]}])
+def test_nothing_of_a_message_is_logged(host: Host, caplog: pytest.LogCaptureFixture, params: object) -> None:
+    """The SDK warns of what it drops; nobody must hear it."""
+    host.send({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
+    host.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params})
+    host.ask(1, "ping")
+    assert host.read()["id"] == 1
+    assert caplog.records == []
+
+
+def test_nothing_is_traced() -> None:
+    """The SDK's own spans would carry the names of tools and sessions to whatever is configured."""
+
+    async def look() -> None:
+        ours, theirs = socket.socketpair()
+        arrival = Arrival(theirs, b"", Desk())
+        with ours, theirs, ThreadPoolExecutor(1) as pool:
+            session = Session(arrival, version="1", pool=pool, on_fault=lambda *_: None)
+            assert session._server().middleware == []
+
+    anyio.run(look)
+
+
 class Gate:
     """An answer that waits until the test lets it go."""
 
@@ -284,7 +310,7 @@ def test_a_host_that_closes_its_end_still_gets_what_it_asked(server: McpServer) 
     assert gate.entered.acquire(timeout=WAIT_SECONDS)
     host.connection.shutdown(socket.SHUT_WR)
     gate.open.set()
-    assert host.read()["id"] == 1
+    assert host.read()["result"]["isError"] is False
     assert host.read() is None
     assert desk.over.wait(WAIT_SECONDS)
     host.close()
@@ -304,7 +330,7 @@ def test_stopping_lets_calls_under_way_end_and_closes_every_session() -> None:
         stopping.start()
         assert hosts[1].read() is None
         gate.open.set()
-        assert hosts[0].read()["id"] == 1
+        assert hosts[0].read()["result"]["isError"] is False
         assert hosts[0].read() is None
         stopping.join(WAIT_SECONDS)
         assert server.sessions == 0

@@ -23,6 +23,7 @@ from timeline.daemon.server import Desk, Request, Server
 from timeline.errors import TimelineError
 from timeline.files import make_directory
 from timeline.launch import settle
+from timeline.lock import hold_lock
 from timeline.paths import Locations
 
 SOCKET_PATH_BYTES_MAX: Final = 100
@@ -44,7 +45,10 @@ def run(locations: Locations, open_desk: OpenDesk) -> None:
         StateError: the runtime folder is not private.
     """
     make_directory(locations.runtime)
-    with _hold_lock(locations.daemon_lock):
+    with hold_lock(locations.daemon_lock) as held:
+        if not held:
+            message = f"{locations.daemon_lock}: held by another daemon"
+            raise DaemonRunningError(message)
         path = locations.socket
         _check_length(path)
         entrance = Entrance()
@@ -133,22 +137,6 @@ class Entrance:
             message = "the daemon could not be opened"
             raise DaemonStoppingError(message)
         return self._desk
-
-
-@contextmanager
-def _hold_lock(path: Path) -> Iterator[None]:
-    import filelock  # costs as much as all the rest, and is needed by nobody who meets a running daemon
-
-    lock = filelock.FileLock(path, timeout=0, mode=0o600)
-    try:
-        lock.acquire()
-    except filelock.Timeout as error:
-        message = f"{path}: held by another daemon"
-        raise DaemonRunningError(message) from error
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 @contextmanager

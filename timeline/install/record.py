@@ -82,7 +82,7 @@ def with_step(record: Record, before: bytes, after: bytes) -> Record:
     """The record of a further change, after which the same earlier bytes are restored."""
     step = make_step(before, after)
     others = [old for old in record.steps if old.after != step.after]
-    return msgspec.structs.replace(record, steps=(*others, step)[-1:])
+    return msgspec.structs.replace(record, steps=(*others, step)[-_STEPS_MAX:])
 
 
 def is_before(record: Record, content: bytes | None) -> bool:
