@@ -19,9 +19,10 @@ from benchmarks.corpus import FILE_BYTES, write_corpus
 from benchmarks.measure import Figure, alternate, ratio
 from benchmarks.worlds import HERE, session_at
 from timeline import service
-from timeline.extend import current, prove_prefix
+from timeline.committing import commit_alone
+from timeline.extend import current, proof_work
 from timeline.files import write_atomic
-from timeline.index import read_on
+from timeline.index import reading_work
 from timeline.limits import INDEX_BYTES_MAX, TAIL_BYTES
 from timeline.state import State, open_for_writing
 from timeline.view import EnrolledSource
@@ -108,7 +109,7 @@ def _enroll(session: service.Session, project: Path, transcript: Path) -> None:
 
 
 def _extend(state: State, source: EnrolledSource) -> None:
-    read_on(
+    work = reading_work(
         state,
         current(state, source),
         max_bytes=INDEX_BYTES_MAX,
@@ -116,12 +117,13 @@ def _extend(state: State, source: EnrolledSource) -> None:
         progress=None,
         strict_formats=False,
     )
+    commit_alone(state, work)
 
 
 def _prove(state: State, source: EnrolledSource, write: Callable[[], None]) -> float:
     """The proof of a generation that was just added, over as many calls as it takes."""
     while not current(state, source).is_prefix_proven:  # what was added before
-        prove_prefix(state, source, INDEX_BYTES_MAX)
+        commit_alone(state, proof_work(state, source, INDEX_BYTES_MAX))
     write()
     _extend(state, source)
     return _cpu(lambda: _prove_whole(state, source))
@@ -129,7 +131,7 @@ def _prove(state: State, source: EnrolledSource, write: Callable[[], None]) -> f
 
 def _prove_whole(state: State, source: EnrolledSource) -> None:
     while not current(state, source).is_prefix_proven:
-        prove_prefix(state, source, INDEX_BYTES_MAX)
+        commit_alone(state, proof_work(state, source, INDEX_BYTES_MAX))
 
 
 def _reference(transcript: Path, database: sqlite3.Connection) -> Callable[[], None]:

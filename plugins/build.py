@@ -52,7 +52,7 @@ def packages() -> Files:
     }
     for host in ("claude", "codex"):
         files[f"{host}/.mcp.json"] = {"mcpServers": _server(host)}
-        groups = hook_groups(host, f"timeline client hook {host}")
+        groups = hook_groups(host, f"timeline run-hook {host}")
         files[f"{host}/hooks/hooks.json"] = {"hooks": {event: [group] for event, group in groups.items()}}
     return files
 
@@ -69,11 +69,11 @@ def build(folder: Path) -> None:
 
 
 def _server(host: str, **more: str) -> Files:
-    return {SERVER: {**more, "command": "timeline", "args": ["client", "relay", host]}}
+    return {SERVER: {**more, "command": "timeline", "args": ["mcp", host]}}
 
 
 def _list(host: str) -> list[Any]:
-    hooks = [dict(hook) for hook in hook_list(host, f"timeline client hook {host}")]
+    hooks = [dict(hook) for hook in hook_list(host, f"timeline run-hook {host}")]
     for hook in hooks:
         if hook["event"] == "PreToolUse":
             hook["matcher"] = f"{hook['matcher']}|{PLUGIN_TOOLS}"

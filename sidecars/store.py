@@ -1,7 +1,7 @@
 """A folder of write-once files, each named by the SHA-256 of its bytes. The only module here that touches files.
 
 A file goes in whole or not at all: temporary file, sync, rename, sync of the folder, then it is read back through
-the checking path. A file comes out only if it is regular, has one link, belongs to us, is open to nobody else and
+the checking path. Several go in together: all are written before the first is synced, and the folder is synced once. A file comes out only if it is regular, has one link, belongs to us, is open to nobody else and
 hashes to its name. The caller holds the writer lock; readers need none, since files never change.
 
 System calls go through a narrow ``FileSystem``, so that tests can make the n-th one fail.
@@ -10,8 +10,8 @@ System calls go through a narrow ``FileSystem``, so that tests can make the n-th
 import errno
 import os
 import stat
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -146,18 +146,31 @@ class Store:
             StoreUnsafeError, DigestMismatchError: something else stands under its name.
             MalformedError: larger than ``FILE_BYTES_MAX``.
         """
-        if len(content) > FILE_BYTES_MAX:
-            raise MalformedError(f"a stored file must be at most {FILE_BYTES_MAX} bytes")
-        digest = Digest.of(content)
-        with self._folder() as folder:
-            with suppress(StoreMissingError):
-                self._read(folder, digest)
-                self._sync(folder)  # a put that was cut short may not have got this far
-                return digest
-            self._write(folder, digest, content)
-            # Pair assertion: nothing may refer to a file that the checking path does not give back.
-            self._read(folder, digest)
+        (digest,) = self.put_all([content])
         return digest
+
+    def put_all(self, contents: Sequence[bytes]) -> tuple[Digest, ...]:
+        """Keep each of ``contents``; after this returns all survive a crash. Their digests, in order.
+
+        Raises:
+            StoreUnwritableError: the file system did not take one; of the others some may be there.
+            StoreUnsafeError, DigestMismatchError: something else stands under the name of one.
+            MalformedError: one is larger than ``FILE_BYTES_MAX``; nothing was written.
+        """
+        if any(len(content) > FILE_BYTES_MAX for content in contents):
+            raise MalformedError(f"a stored file must be at most {FILE_BYTES_MAX} bytes")
+        digests = tuple(Digest.of(content) for content in contents)
+        with self._folder() as folder:
+            wanted = dict(zip(digests, contents, strict=True))
+            missing = {digest: wanted[digest] for digest in wanted if not self._holds(folder, digest)}
+            if missing:
+                self._write(folder, missing)
+            else:
+                self._sync(folder)  # a put that was cut short may not have got this far
+            for digest in missing:
+                # Pair assertion: nothing may refer to a file that the checking path does not give back.
+                self._read(folder, digest)
+        return digests
 
     def get(self, digest: Digest) -> bytes:
         """The bytes with this digest.
@@ -263,30 +276,43 @@ class Store:
             raise _refusal(error, f"file {name}") from error
         return b"".join(pieces)
 
-    def _write(self, folder: int, digest: Digest, content: bytes) -> None:
-        temporary = _TEMPORARY + digest.hex()
-        self._unlink(folder, temporary)
+    def _holds(self, folder: int, digest: Digest) -> bool:
+        with suppress(StoreMissingError):
+            self._read(folder, digest)
+            return True
+        return False
+
+    def _write(self, folder: int, contents: Mapping[Digest, bytes]) -> None:
+        temporaries = {digest: _TEMPORARY + digest.hex() for digest in contents}
+        for temporary in temporaries.values():
+            self._unlink(folder, temporary)
         try:
-            descriptor = self._calls.open_file(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, folder)
-        except OSError as error:
-            raise _unwritable(error) from error
-        try:
-            self._fill(descriptor, content)
-            self._calls.rename(temporary, _name(digest), folder)
+            with ExitStack() as opened:
+                descriptors = []
+                for digest, content in contents.items():
+                    descriptor = self._create(temporaries[digest], folder)
+                    opened.callback(self._calls.close, descriptor)
+                    descriptors.append(descriptor)
+                    self._fill(descriptor, content)
+                # After the last was written: what the first sync takes to the disk, the others need not.
+                for descriptor in descriptors:
+                    self._calls.fsync(descriptor)
+            for digest, temporary in temporaries.items():
+                self._calls.rename(temporary, _name(digest), folder)
             self._calls.fsync(folder)
         except OSError as error:
-            with suppress(StoreError):
-                self._unlink(folder, temporary)
+            for temporary in temporaries.values():
+                with suppress(StoreError):
+                    self._unlink(folder, temporary)
             raise _unwritable(error) from error
 
+    def _create(self, name: str, folder: int) -> int:
+        return self._calls.open_file(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL, folder)
+
     def _fill(self, descriptor: int, content: bytes) -> None:
-        try:
-            left = memoryview(content)
-            while left:
-                left = left[self._calls.write(descriptor, left) :]
-            self._calls.fsync(descriptor)
-        finally:
-            self._calls.close(descriptor)
+        left = memoryview(content)
+        while left:
+            left = left[self._calls.write(descriptor, left) :]
 
     def _unlink(self, folder: int, name: str) -> None:
         try:

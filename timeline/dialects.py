@@ -251,6 +251,11 @@ def rewrite(host: str, updated_input: Mapping[str, object]) -> bytes:
     return _line("PreToolUse", permissionDecision="allow", updatedInput=updated_input)
 
 
+def takes_context(host: str, event: str) -> bool:
+    """Whether the host puts text before the model that its hook prints at this event."""
+    return event in DIALECTS[host].context
+
+
 def context(host: str, event: str, text: str) -> bytes:
     """Text for the model, marked as no word of the user's by the host; nothing where the host does not take it then."""
     dialect = DIALECTS[host]

@@ -1,7 +1,7 @@
 """A followed file grows: its next generation, the proof of all that stood before, and the end of following.
 
-What is decided here is pure but for ``prove_prefix`` and ``record_break``, which read and commit; their caller holds
-the writer lock.
+What is decided here is pure. ``proof_work`` and ``break_work`` read, and want their findings committed; whoever runs
+them holds the writer lock.
 """
 
 from collections.abc import Sequence
@@ -10,6 +10,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from sidecars.leaf import Extension, Invalidation, PrefixProof
+from timeline.committing import Wanted, Work
 from timeline.errors import SourceError
 from timeline.guard.enrollment import is_following
 from timeline.prefix import BROKEN, Chunk, check_chunks, committed_chunks, open_enrolled
@@ -98,12 +99,12 @@ def decide_step(
     return due, step
 
 
-def prove_prefix(state: State, source: EnrolledSource, max_bytes: int) -> None:
+def proof_work(state: State, source: EnrolledSource, max_bytes: int) -> Work[None]:
     """Compare the next part of what stood before the newest generation, and record how far it came.
 
     Raises:
         SourceError: the file is not what was committed.
-        StateError, SidecarError: the state cannot be used or written.
+        StateError, SidecarError: the state cannot be used.
     """
     source = current(state, source)
     if source.is_prefix_proven:
@@ -112,27 +113,20 @@ def prove_prefix(state: State, source: EnrolledSource, max_bytes: int) -> None:
     with open_enrolled(state, source) as opened:
         check_chunks(opened, due)
     if step is not None:
-        state.commit([step])
+        yield Wanted((step,))
 
 
-def record_break(state: State, source: EnrolledSource, error: SourceError) -> None:
-    """Record what was found of a followed file, if it is one of the findings that end following for good.
-
-    Raises:
-        StateError: it cannot be written.
-    """
+def break_work(state: State, source: EnrolledSource, error: SourceError) -> Work[None]:
+    """Record what was found of a followed file, if it is one of the findings that end following for good."""
     source = current(state, source)
     if (
         source.broken is None
         and is_following(source.enrollment, state.ports.clock.now_ms())
         and isinstance(error, _BREAKS)
     ):
-        state.commit(
-            [
-                Invalidation(
-                    source=source.enrollment.source.ref,
-                    enrollment_id=source.enrollment.enrollment_id,
-                    reason=error.reason,  # type: ignore[arg-type]  # the reasons of ``BROKEN`` are the leaf's words
-                )
-            ]
+        finding = Invalidation(
+            source=source.enrollment.source.ref,
+            enrollment_id=source.enrollment.enrollment_id,
+            reason=error.reason,  # type: ignore[arg-type]  # the reasons of ``BROKEN`` are the leaf's words
         )
+        yield Wanted((finding,))

@@ -91,6 +91,10 @@ class External:
             self.asker(now), policy, self._subject(now), now_ms=now_ms, counts_from=counts_from
         )
 
+    def has_room(self, count: int) -> bool:
+        """Whether so many more leaves may follow without a further question."""
+        return self.found is None or self.found.has_room(count)
+
     def make_room(self, now: Present, count: int) -> None:
         """Refuse leaves that would leave the state unusable until an anchor answers; ask once more before.
 
@@ -98,10 +102,10 @@ class External:
             UnwitnessedError: there is no room for so many.
             StateError: see ``confirm``.
         """
-        if self.found is None or self.found.has_room(count):
+        if self.has_room(count):
             return
         self.confirm(now)
-        if not self.found.has_room(count):
+        if not self.has_room(count):
             message = f"{count} more leaves are more than may follow what the external anchors have confirmed"
             raise UnwitnessedError(message)
 

@@ -13,6 +13,7 @@ import msgspec
 from adapters.base import Adapter, Header, Reader
 from adapters.errors import TranscriptChangedError as CallLineChangedError
 from sidecars.sidecar import Tallies
+from timeline.committing import Work, commit_alone
 from timeline.errors import (
     LimitError,
     SourceError,
@@ -21,13 +22,13 @@ from timeline.errors import (
     TranscriptSessionError,
 )
 from timeline.events import read_whole_header
-from timeline.extend import current, decide_extension, prove_prefix, record_break
+from timeline.extend import break_work, current, decide_extension, proof_work
 from timeline.guard.enrollment import is_following
 from timeline.hosts import HOSTS
 from timeline.limits import HEAD_BYTES, INDEX_BYTES_MAX, INDEX_BYTES_MIN
 from timeline.prefix import open_enrolled
 from timeline.provider import adapter_for
-from timeline.segment import Reached, commit_span, find_reached, tallies_of
+from timeline.segment import Reached, find_reached, span_work, tallies_of
 from timeline.source import OpenSource
 from timeline.span import Span, read_span, without_collector
 from timeline.state import State
@@ -85,11 +86,39 @@ def index_source(
         AdapterError: it is not of a format that is read.
         StateError, SidecarError: the state cannot be used or written.
     """
+    work = index_work(
+        state,
+        source,
+        max_bytes=max_bytes,
+        proof_bytes=proof_bytes,
+        operations=operations,
+        progress=progress,
+        strict_formats=strict_formats,
+    )
+    with without_collector():
+        return commit_alone(state, work)
+
+
+def index_work(
+    state: State,
+    source: EnrolledSource,
+    *,
+    max_bytes: int = INDEX_BYTES_MAX,
+    proof_bytes: int | None = None,
+    operations: int | None = None,
+    progress: Progress | None = None,
+    strict_formats: bool = False,
+) -> Work[IndexResult]:
+    """What ``index_source`` does, for a caller who commits what it wants.
+
+    Raises:
+        LimitError, SourceError, AdapterError, StateError, SidecarError: see ``index_source``.
+    """
     if not INDEX_BYTES_MIN <= max_bytes <= INDEX_BYTES_MAX:
         message = f"max bytes: must be {INDEX_BYTES_MIN} to {INDEX_BYTES_MAX}"
         raise LimitError(message)
     try:
-        result = read_on(
+        result = yield from reading_work(
             state,
             source,
             max_bytes=max_bytes,
@@ -99,14 +128,14 @@ def index_source(
         )
         budget = max_bytes if proof_bytes is None else proof_bytes
         if budget:
-            prove_prefix(state, source, budget)
+            yield from proof_work(state, source, budget)
     except SourceError as error:
-        record_break(state, source, error)
+        yield from break_work(state, source, error)
         raise
     return msgspec.structs.replace(result, source=current(state, source))
 
 
-def read_on(
+def reading_work(
     state: State,
     source: EnrolledSource,
     *,
@@ -114,8 +143,8 @@ def read_on(
     operations: int | None,
     progress: Progress | None,
     strict_formats: bool,
-) -> IndexResult:
-    """As ``index_source``, without the proof of what stood before a followed file grew.
+) -> Work[IndexResult]:
+    """As ``index_work``, without the proof of what stood before a followed file grew.
 
     Raises:
         SourceError, AdapterError, StateError, SidecarError: see ``index_source``.
@@ -125,24 +154,23 @@ def read_on(
     size = source.newest.size
     reached = find_reached(state, source)
     done = added = 0
-    with without_collector():
-        while (reached.position < size or may_extend) and (operations is None or done < operations):
-            with open_enrolled(state, source, from_offset=reached.looks_back_to) as opened:
-                extension = decide_extension(source, reached.position, opened.now) if may_extend else None
-                if extension is not None:
-                    # Once a call: a file that is written faster than it is read must not hold the lock for ever.
-                    size, may_extend = extension.size, False
-                elif reached.position == size:
-                    break
-                end = min(size, reached.position + _operation_bytes(source, reached, max_bytes))
-                span, reader = _read(adapter, source, opened, reached, end, size)
-            if strict_formats:
-                _check_strict(state, source, reader)
-            added += commit_span(state, source, adapter, reached, span, reader, extension)
-            source = current(state, source)
-            done += 1
-            if progress is not None:
-                progress(reached.position, size)
+    while (reached.position < size or may_extend) and (operations is None or done < operations):
+        with open_enrolled(state, source, from_offset=reached.looks_back_to) as opened:
+            extension = decide_extension(source, reached.position, opened.now) if may_extend else None
+            if extension is not None:
+                # Once a call: a file that is written faster than it is read must not hold the lock for ever.
+                size, may_extend = extension.size, False
+            elif reached.position == size:
+                break
+            end = min(size, reached.position + _operation_bytes(source, reached, max_bytes))
+            span, reader = _read(adapter, source, opened, reached, end, size)
+        if strict_formats:
+            _check_strict(state, source, reader)
+        added += yield from span_work(state, source, adapter, reached, span, reader, extension)
+        source = current(state, source)
+        done += 1
+        if progress is not None:
+            progress(reached.position, size)
     if not size:
         adapter.read_header(b"")  # refuses, with the reason: a file without a byte is no transcript yet
     return IndexResult(

@@ -398,6 +398,37 @@ def _found(state: State, found: Answer, request: Request, source: EnrolledSource
     return {**base, **more, **_bond(spent)}
 
 
+def lifecycle_hint(session: Session, *, host: str, hook_session: str, cwd: str) -> str | None:
+    """What a session that begins or was compacted may know without a permit: counts from the signed state alone.
+
+    ``None`` where neither it nor another session of its task is enrolled: then nothing is said. No transcript is
+    opened, and no external anchor is asked while the host waits.
+
+    Raises:
+        TimelineError, SidecarError: the state cannot be used, or the scope is not complete.
+    """
+    config = load_config(session.locations.settings)
+    binding = config.bind(host=host, session=hook_session, project=_project_at(cwd))
+    with session.reading_local() as state:
+        own, now_ms = _own_source(state, binding), state.ports.clock.now_ms()
+        prior = [
+            source
+            for source in state.view.active
+            if _is_prior(binding, binding_of(source.enrollment.binding), providers=False)
+            and decide_consent(source, now_ms) is Consent.HOLDS
+        ]
+        if own is None and not prior:
+            return None
+        events = 0 if own is None else sum(entry.count for entry in own.kept)
+    said = "not enrolled yet" if own is None else f"enrolled, {events} results indexed"
+    return (
+        f"Timeline ({AUTHORITY}, counts only, nothing was read): this session is {said}; "
+        f"{len(prior)} other sessions of this task can be recalled. "
+        f"`{Tool.SEARCH}` finds what ran (a time, or two words such as `pytest failed`); "
+        "`includePriorSessions` asks one other session."
+    )
+
+
 def _standing(state: State, own: EnrolledSource | None) -> Json:
     """What is enrolled for a session, from the signed state alone."""
     if own is None:

@@ -16,6 +16,7 @@ from sidecars.event import Event
 from sidecars.leaf import Body, Extension, Leaf, SidecarEntry
 from sidecars.sidecar import UNKNOWN_TYPES_MAX, SidecarHeader, Tallies, format_sidecar
 from timeline.account import expected_rows, is_accounted, sidecar_rows
+from timeline.committing import Wanted, Work
 from timeline.errors import FormatNotUnderstoodError
 from timeline.events import event_of
 from timeline.extend import current
@@ -24,13 +25,14 @@ from timeline.projection import SourceRows, source_rows, update_source, write_so
 from timeline.span import Span
 from timeline.state import State
 from timeline.store import EventRow, Store
+from timeline.verified import SealedSidecar
 from timeline.view import EnrolledSource
 
 _NONCE_BYTES = 16
 
 
 class Reached(msgspec.Struct):
-    """How far the indexing of a source has come; ``commit_span`` moves it on.
+    """How far the indexing of a source has come; ``span_work`` moves it on.
 
     ``open`` is the sidecar of results of calls that may still be told more about.
     """
@@ -95,7 +97,7 @@ def _known_rows(state: State, source: EnrolledSource) -> SourceRows:
     return rows
 
 
-def commit_span(
+def span_work(
     state: State,
     source: EnrolledSource,
     adapter: Adapter,
@@ -103,12 +105,12 @@ def commit_span(
     span: Span,
     reader: Reader,
     extension: Extension | None,
-) -> int:
+) -> Work[int]:
     """Commit what a span gave, with the generation that it begins; returns how many events are new.
 
     Raises:
         FormatNotUnderstoodError: the file does not add up, or has a value that cannot be stored; nothing is committed.
-        StateError, SidecarError: the state cannot be written.
+        SidecarError: an earlier sidecar is missing or not to be believed.
     """
     size = source.newest.size if extension is None else extension.size
     understanding = _understanding(source, reader, reached, at_end=span.end == size)
@@ -130,13 +132,15 @@ def commit_span(
         tallies=tallies_of(reader),
         cursor=encode_cursor(span.cursor),
     )
-    entry, added = _put(state, source, header, settled, _given_up(state, source, reached, keeps_from))
+    given_up = _given_up(state, source, reached, keeps_from)
+    entry, sealed, added = _seal(state, source, header, settled, given_up)
     bodies: list[Body] = [entry] if extension is None else [extension, entry]
+    sidecars = [sealed]
     opened = None
     if unsettled:
-        after = _after(state, header)
-        opened, more = _put(state, source, after, unsettled, ())
+        opened, sealed, more = _seal(state, source, _after(state, header), unsettled, ())
         bodies.append(opened)
+        sidecars.append(sealed)
         added += more
     old, rows = reached.rows, _rows_after(reached, added, keeps_from)
 
@@ -145,7 +149,7 @@ def commit_span(
             update_source(store, source.index, old, rows)
             write_vocabulary(store)
 
-    state.commit(bodies, project=project)
+    yield Wanted(tuple(bodies), tuple(sidecars), project)
     if source.enrollment.mode == "follow":
         # Written by us under the lock from rows that were accounted for: they are those of the sidecars.
         state.followed[source.index] = (len(current(state, source).entries), rows)
@@ -179,20 +183,20 @@ def _after(state: State, header: SidecarHeader) -> SidecarHeader:
     )
 
 
-def _put(
+def _seal(
     state: State,
     source: EnrolledSource,
     header: SidecarHeader,
     events: Sequence[Event],
     evicts: tuple[str, ...],
-) -> tuple[SidecarEntry, list[EventRow]]:
-    """Store one sidecar with those events that are kept; its leaf's body, and its rows."""
+) -> tuple[SidecarEntry, SealedSidecar, list[EventRow]]:
+    """Make one sidecar of those events that are kept; its leaf's body, the sidecar itself, and its rows."""
     kept = [event for event in events if event.lines[0].offset >= header.keeps_from]
     with _storable(source):
         payload, sidecar = format_sidecar(header, kept)
-    verified = state.put_sidecar(payload, sidecar)
+    sealed = state.seal_sidecar(payload, sidecar)
     entry = SidecarEntry(
-        digest=str(verified.digest),
+        digest=str(sealed.verified.digest),
         source=header.source,
         segment=header.segment,
         enrollment_id=source.enrollment.enrollment_id,
@@ -200,7 +204,7 @@ def _put(
         root=sidecar.header.root,
         evicts=evicts,
     )
-    return entry, sidecar_rows(source.index, verified, sidecar)
+    return entry, sealed, sidecar_rows(source.index, sealed.verified, sidecar)
 
 
 def _events_of(state: State, source: EnrolledSource, span: Span) -> tuple[list[Event], list[Event]]:

@@ -58,7 +58,7 @@ from timeline.tlog import (
     seal_batch,
     write_batch,
 )
-from timeline.verified import VerifiedSidecar, verify_sidecar
+from timeline.verified import SealedSidecar, VerifiedSidecar, verify_sidecar
 from timeline.view import EnrolledSource, LogView
 
 _KEEPING = (Extension, SidecarEntry, PrefixProof)
@@ -207,13 +207,16 @@ class State:
         self,
         bodies: Sequence[Body],
         *,
+        sidecars: Sequence[SealedSidecar] = (),
         project: Callable[[Store, Sequence[Leaf]], None] | None = None,
     ) -> tuple[Leaf, ...]:
         """Add one batch of leaves; the caller holds the writer lock.
 
-        ``project`` writes the projections in the same transaction.
+        ``sidecars`` are those that the leaves name and that are not stored yet. ``project`` writes the projections in
+        the same transaction as the leaves.
 
         Raises:
+            SidecarError: a sidecar cannot be written; nothing changed.
             StateError: nothing changed, or a repair by this batch is due at the next opening.
             ExternalAheadError, ExternalForkedError, AnchorDistrustedError: it is committed, and an anchor objects.
         """
@@ -230,6 +233,7 @@ class State:
         )
         # Before anything is written: a batch that contradicts the log never is.
         view, before = fold_leaves(batch.leaves, self._view), self._belief.frontier
+        self._put(sidecars)
         note = write_batch(
             self.locations,
             self.store,
@@ -252,26 +256,29 @@ class State:
             self._given_up = 0
         return batch.leaves
 
-    def put_sidecar(self, payload: bytes, sidecar: Sidecar) -> VerifiedSidecar:
-        """Sign and store the payload that spells ``sidecar``; nothing refers to it until a leaf does.
-
-        The store reads the file back and compares its digest, so what is returned is what is on disk.
+    def seal_sidecar(self, payload: bytes, sidecar: Sidecar) -> SealedSidecar:
+        """Sign the payload that spells ``sidecar``; it is stored by the commit whose leaf names it.
 
         Raises:
-            SidecarError: it cannot be written.
+            KeyMismatchError: the private log key is not here.
         """
-        self.ports.probe(Step.SIDECAR)
         content = seal(PAYLOAD_TYPE, payload, [self.keystore.log])
-        digest = self.sidecars.put(content)
         verified = VerifiedSidecar(
             sidecar.header,
-            digest,
+            Digest.of(content),
             len(content) - len(payload),
             sidecar.ranges,
             b"".join(sidecar.leaf_hashes),
         )
-        self._verified[str(digest)] = verified
-        return verified
+        return SealedSidecar(verified, content)
+
+    def _put(self, sidecars: Sequence[SealedSidecar]) -> None:
+        """Store sidecars before any leaf names them; the store reads each back and compares its digest."""
+        if not sidecars:
+            return
+        self.ports.probe(Step.SIDECAR)
+        self.sidecars.put_all([sealed.content for sealed in sidecars])
+        self._verified.update({str(sealed.verified.digest): sealed.verified for sealed in sidecars})
 
     def sidecar(self, entry: SidecarEntry) -> VerifiedSidecar:
         """The sidecar that a leaf names, verified now or earlier while this state was open.

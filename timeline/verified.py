@@ -24,6 +24,13 @@ class VerifiedSidecar(msgspec.Struct, frozen=True):
     """32 bytes for each event: what a line that is read later must hash to."""
 
 
+class SealedSidecar(msgspec.Struct, frozen=True):
+    """A sidecar that we have signed ourselves, with its file's bytes; it is stored with the leaf that names it."""
+
+    verified: VerifiedSidecar
+    content: bytes
+
+
 def verify_sidecar(
     content: bytes, entry: SidecarEntry, *, origin: str, log_key: Verifier
 ) -> tuple[VerifiedSidecar, Sidecar]:

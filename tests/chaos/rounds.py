@@ -1,354 +1,346 @@
 """Rounds of work in which one process is killed at a random point; what must hold afterwards is checked each time.
 
-A host process with a followed session writes a turn, calls its hooks as processes of their own, and asks its relay for
-a search. Somewhere in between, the daemon, the relay, a hook or the host itself is killed with SIGKILL. Then the next
-hook or relay finds or starts a daemon, and: it answers, what was committed is still there and verifies, the search
-finds, and no process of the round is left that nobody needs.
+A host with a followed session writes turns, calls its hooks as processes of their own, and asks its relay. In the
+midst of it one of daemon, starter, relay, hook and host is killed: while a commit is written, while a daemon begins,
+while two begin at once, while an MCP session opens, while a daemon stops, or anywhere. Then whatever died is started
+again as its host or its user would, and checked:
+
+- the next tool call is permitted, and finds the run that was written last;
+- every leaf that a reader ever saw is in its place, and no tool takes back what it said to be indexed;
+- one daemon, one relay and one host run, and nothing else;
+- that daemon holds its lock and listens, and start lock and writer lock are free;
+- now and then, and at the end, the whole timeline verifies.
 """
 
 import json
 import os
 import random
-import select
 import shutil
-import signal
-import socket
-import sys
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, NamedTuple
 
-from tests.simulators.host_process import HostProcess, host_process
-from tests.simulators.hosts import CodexRollout, pytest_output
-from tests.simulators.worlds import World, new_world, prompt_event, rollout_of, write_transcript
-from timeline import hooks, launch, relay, service
-from timeline.clock import SystemClock, SystemEntropy
-from timeline.ports import Ports
+from tests.chaos.agents import THIS, Agent, Host, Program, ToolError, enrolled_agent, folders_of, real_session
+from tests.chaos.census import await_members, complaints, holders, pause
+from tests.chaos.promises import Promises
+from tests.chaos.striking import Order, Striker, random_delay
+from tests.simulators.worlds import World, new_world
+from timeline import launch, service
+from timeline.errors import TimelineError
 from timeline.processes import look
-from timeline.reach import DaemonAwayError, DaemonUnreachableError
 
-VICTIMS: Final = ("daemon", "relay", "hook", "host")
-SECONDS: Final = 30.0
-"""A deadline: it is never waited for unless something is wrong."""
+TRIES: Final = 12
+"""Permits and calls until one is answered: a hook on a busy machine may print nothing, which gives no permit."""
 
-_PYTHON: Final = (sys.executable, "-I", "-S", "-E", "-B")
-_SEARCH: Final = {"query": "pytest passed"}
+DEEP_EVERY: Final = 20
+"""Rounds between two verifications of everything."""
+
+_AGAIN: Final = frozenset({"timeline-permit-required", "daemon-busy"})
+"""Reasons after which a model tries again; every other one is a failure here."""
+
+
+class Plan(NamedTuple):
+    """What happens in a round, who is killed, and at which moment of it."""
+
+    scene: str
+    victim: str
+    moment: str
+    delay_most: float
+
+
+PLANS: Final = (
+    Plan("work", "daemon", "commit", 0.003),
+    Plan("work", "daemon", "write", 0.003),
+    Plan("work", "daemon", "any", 0.25),
+    Plan("work", "hook", "birth", 0.05),
+    Plan("work", "relay", "any", 0.25),
+    Plan("work", "host", "any", 0.25),
+    Plan("begin", "daemon", "birth", 0.6),
+    Plan("begin", "daemon", "birth", 0.15),
+    Plan("begin", "starter", "birth", 0.05),
+    Plan("begin", "finder", "birth", 0.2),
+    Plan("begin", "hook", "birth", 0.05),
+    Plan("begin", "relay", "birth", 0.3),
+    Plan("open", "daemon", "any", 0.3),
+    Plan("open", "relay", "birth", 0.3),
+    Plan("stop", "daemon", "any", 0.1),
+    Plan("work", "daemon", "write", 0.006),
+    Plan("stop", "daemon", "write", 0.01),
+    Plan("open", "host", "any", 0.2),
+)
 
 
 @dataclass
 class Findings:
     """What the rounds did and what they found."""
 
-    kills: Counter[str] = field(default_factory=Counter)
-    daemons: int = 0
-    searches: int = 0
+    struck: Counter[tuple[str, str, str]] = field(default_factory=Counter)
+    """Scene, victim, and what it was about to do."""
+    missed: int = 0
+    tries: int = 0
     failures: list[str] = field(default_factory=list)
+    slowest_seconds: float = 0.0
+
+    @property
+    def kills(self) -> int:
+        """How many processes were killed."""
+        return sum(self.struck.values())
 
 
-@dataclass
 class Stage:
     """One timeline, one session, and the processes of this moment."""
 
-    world: World
-    rollout: CodexRollout
-    path: Path
-    stack: ExitStack
-    chance: random.Random
-    findings: Findings
-    host: HostProcess | None = None
-    relay_pid: int = 0
-    line: socket.socket | None = None
-    calls: int = 0
-    size: int = 0
-
-    # -- processes ---------------------------------------------------------------------------------------------
+    def __init__(self, world: World, seed: int, program: Program = THIS) -> None:
+        """Start a host with a session that is enrolled and indexed, and its relay."""
+        self.world = world
+        self.chance = random.Random(seed)
+        self.findings = Findings()
+        self.promises = Promises()
+        self.host = Host.start(world)
+        self.agent = enrolled_agent(world, self.host, program=program)
+        self.agent.start_relay()
+        self._daemon = self._daemon_pid()
 
     @property
     def runtime(self) -> Path:
         """Where the daemon is found."""
         return self.world.locations.runtime
 
-    def start_host(self) -> None:
-        """A host that holds the session, with a relay."""
-        names = ("state", "trust", "config", "runtime")
-        environment = {
-            f"TIMELINE_{name.upper()}_DIR": str(getattr(self.world.locations, name)) for name in names
-        }
-        environment |= {
-            "HOME": str(self.world.home),
-            "CODEX_HOME": str(self.world.home / ".codex"),
-            "PATH": os.environ["PATH"],
-        }
-        self.host = self.stack.enter_context(host_process("codex", environment))
-        locks = self.world.home / ".codex" / "thread-writer-locks"
-        locks.mkdir(exist_ok=True)
-        self.host.hold(self.path)
-        self.host.hold(locks / f"{self.rollout.thread_id}.lock")
-        self.start_relay()
+    def close(self) -> None:
+        """End everything."""
+        self.agent.close()
+        self.host.close()
+        launch.stop(self.runtime)
 
-    def start_relay(self) -> None:
-        """Let the host start its MCP server, and begin a session on it."""
-        assert self.host is not None
-        command = [*_PYTHON, relay.__file__, "codex", str(self.runtime)]
-        if self.line is not None:
-            self.line.close()  # as the pipes of a host that is gone
-        self.relay_pid, self.line = self.host.spawn(command)
-        hello = {
-            "protocolVersion": "2025-06-18",
-            "capabilities": {},
-            "clientInfo": {"name": "chaos", "version": "1"},
-        }
-        self.exchange({"method": "initialize", "params": hello})
-        self.line.sendall(b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
-
-    def daemon_pid(self) -> int:
-        """The daemon's process; 0 where none answers."""
-        with suppress(DaemonAwayError, DaemonUnreachableError):
-            return int(json.loads(launch.ask(self.runtime, b'{"ask": "status"}'))["pid"])
-        return 0
-
-    # -- work --------------------------------------------------------------------------------------------------
-
-    def write_turn(self) -> None:
-        """The host appends a turn with a test run."""
-        self.rollout.take()
-        self.rollout.start_turn()
-        self.rollout.prompt("go on")
-        self.rollout.command("pytest -q", pytest_output(3 + self.calls % 50), 0)
-        self.rollout.end_turn("done")
-        with self.path.open("ab") as file:
-            file.write(self.rollout.take())
-
-    def hook(self, event: str, **fields: object) -> tuple[int, socket.socket]:
-        """Start a hook; its process and its output."""
-        assert self.host is not None
-        pid, connection = self.host.spawn(
-            [*_PYTHON, hooks.__file__, "codex", str(self.runtime)], leaving=True
-        )
-        content = {
-            "hook_event_name": event,
-            "session_id": self.rollout.thread_id,
-            "transcript_path": str(self.path),
-            "cwd": self.world.root,
-            **fields,
-        }
-        connection.sendall(json.dumps(content).encode())
-        connection.shutdown(socket.SHUT_WR)
-        return pid, connection
-
-    def finish_hook(self, pid: int, connection: socket.socket) -> bytes:
-        """What the hook printed; it has ended by itself, with 0."""
-        assert self.host is not None
-        with connection:
-            said = _read_all(connection)
-        code = self.host.reap(pid)
-        if code not in {0, -signal.SIGKILL}:
-            self.findings.failures.append(f"a hook ended with {code}")
-        return said
-
-    def permit(self) -> tuple[str, bytes]:
-        """Let the hook ask for a permit; the tool use and what the hook printed."""
-        self.calls += 1
-        use = f"call_{self.calls}"
-        tool = "mcp__timeline__session_timeline_search"
-        return use, self.finish_hook(
-            *self.hook("PreToolUse", tool_name=tool, tool_input=_SEARCH, tool_use_id=use)
-        )
-
-    def call(self, use: str) -> dict[str, Any]:
-        """Ask the relay for the search."""
-        thread = self.rollout.thread_id
-        meta = {"threadId": thread, "sessionId": thread, "callId": use}
-        params = {"name": "session_timeline_search", "arguments": _SEARCH, "_meta": meta}
-        return self.exchange({"method": "tools/call", "params": params})
-
-    def exchange(self, message: dict[str, Any]) -> dict[str, Any]:
-        """One request over the relay, and its answer."""
-        assert self.line is not None
-        self.calls += 1
-        number = 1_000_000 + self.calls
-        self.line.sendall(json.dumps({"jsonrpc": "2.0", "id": number, **message}).encode() + b"\n")
-        received = b""
-        while True:
-            while b"\n" not in received:
-                piece = self.line.recv(65536)
-                if not piece:
-                    raise ConnectionResetError
-                received += piece
-            line, _, received = received.partition(b"\n")
-            found: dict[str, Any] = json.loads(line)
-            if found.get("id") == number:
-                return found
+    def _daemon_pid(self) -> int:
+        return next(iter(holders(self.world.locations.daemon_lock)), 0)
 
     # -- one round ---------------------------------------------------------------------------------------------
 
-    def round(self, victim: str) -> None:
-        """Work, kill the victim at a random point of it, recover, and check."""
+    def round(self, plan: Plan) -> None:
+        """Work, kill, recover, check; what does not hold becomes a finding."""
+        delay = random_delay(self.chance, plan.delay_most)
+        is_new = plan.moment == "birth"
+        if plan.scene == "begin":
+            self._end_daemon()
+        pids = {
+            "daemon": self._daemon_pid(),
+            "relay": self.agent.relay_pid,
+            "host": self.host.process.pid,
+        }
+        order = Order(plan.victim, 0 if is_new else pids.get(plan.victim, 0), plan.moment, delay)
+        striker = Striker(self.world.locations, order)
+        try:
+            _SCENES[plan.scene](self)
+        finally:
+            struck = striker.wait()
+        if struck.victim:
+            self.findings.struck[plan.scene, struck.victim, struck.doing] += 1
+        else:
+            self.findings.missed += 1
+        began = time.monotonic()
+        where = f"{plan.scene}, {plan.victim} killed ({struck.doing or 'missed'})"
+        try:
+            self._recover()
+            found = list(self._check())
+        except (OSError, ValueError, AssertionError, ToolError, TimelineError) as error:
+            found = [f"{type(error).__name__}: {error}"]
+        self.findings.failures += [f"{where}: {complaint}" for complaint in found]
+        self.findings.slowest_seconds = max(self.findings.slowest_seconds, time.monotonic() - began)
+
+    def _end_daemon(self) -> None:
+        """So that one has to begin; killed or told to stop, by chance."""
+        with suppress(ProcessLookupError):
+            if self.chance.random() < 0.5 and (pid := self._daemon_pid()):
+                os.kill(pid, 9)
+                return
+        launch.stop(self.runtime)
+
+    def work(self) -> None:
+        """Turns, hooks and tools, as they come."""
+        agent = self.agent
         steps: list[Callable[[], object]] = [
-            self.write_turn,
-            lambda: self.kill_hook_or_wait(victim, "PostToolUse"),
-            lambda: self.kill_hook_or_wait(victim, "UserPromptSubmit"),
-            lambda: self.call(self.permit()[0]),
-            self.write_turn,
+            lambda: agent.hook(agent.event("PostToolUse")),
+            lambda: agent.hook(agent.event("UserPromptSubmit", prompt="go on")),
+            lambda: self._use("session_timeline_search", agent.newest_run),
+            lambda: self._use("session_timeline_index", {}),
+            lambda: self._use("timeline_status", {}),
         ]
-        at = self.chance.randrange(len(steps))
-        for number, step in enumerate(steps):
-            if number == at and victim != "hook":
-                self.kill_soon(victim)
+        self.chance.shuffle(steps)
+        for step in steps:
+            agent.write_turn()
             try:
                 step()
-            except (OSError, json.JSONDecodeError, ValueError):
-                break  # what was killed answers no more
-        self.recover()
-        self.check()
+            except (OSError, ValueError, ToolError, RuntimeError):
+                return  # what was killed answers no more
 
-    def kill_hook_or_wait(self, victim: str, event: str) -> None:
-        """A hook that is killed on its way, or runs to its end."""
-        pid, connection = self.hook(event)
-        if victim == "hook":
-            _pause(self.chance.uniform(0, 0.03))
-            _kill(pid)
-            self.findings.kills["hook"] += 1
-        self.finish_hook(pid, connection)
+    def begin(self) -> None:
+        """No daemon runs: hooks, a new relay and two more clients come at once, and two daemons may begin."""
+        agent = self.agent
+        threads = [threading.Thread(target=self._start_quietly) for _ in range(2)]
+        hooks = []
+        with suppress(OSError, ValueError, ToolError):
+            hooks += [agent.start_hook(agent.event("PostToolUse")) for _ in range(2)]
+            for thread in threads:
+                thread.start()
+            agent.spawn_relay()
+            hooks += [agent.start_hook(agent.event("UserPromptSubmit", prompt="go on"))]
+            agent.begin()
+        for thread in threads:
+            if thread.ident is not None:
+                thread.join()
+        for pid, connection in hooks:
+            code, _ = agent.finish_hook(pid, connection)
+            if code not in {0, -9}:
+                self.findings.failures.append(f"a hook ended with {code}")
 
-    def kill_soon(self, victim: str) -> None:
-        """Kill in a moment that lies in the midst of what follows: a child of ours waits and kills."""
-        assert self.host is not None
-        pid = {"daemon": self.daemon_pid, "relay": lambda: self.relay_pid, "host": lambda: self.host.pid}[  # type: ignore[union-attr]  # as above
-            victim
-        ]()
-        if not pid:
-            return
-        delay = self.chance.uniform(0, 0.04)
-        child = os.fork()
-        if not child:
-            time.sleep(delay)
-            _kill(pid)
-            os._exit(0)
-        self.stack.callback(lambda: _reap(child))
-        self.findings.kills[victim] += 1
+    def open(self) -> None:
+        """A new MCP session."""
+        with suppress(OSError, ValueError, ToolError):
+            self.agent.start_relay()
+            self.agent.write_turn()
+            self._use("session_timeline_search", self.agent.newest_run)
 
-    def recover(self) -> None:
-        """What a host and its user do: start again what has died."""
-        _pause(0.06)  # whoever waits to kill has killed by then
-        assert self.host is not None
-        if look(self.host.pid) is None:
-            self.start_host()
-        elif look(self.relay_pid) is None:
-            self.start_relay()
-        self.finish_hook(*self.hook("SessionStart", source="resume"))
-        launch.start(self.runtime)
+    def stop(self) -> None:
+        """The daemon ends while turns are read on."""
+        with suppress(OSError, ValueError, ToolError):
+            self.agent.write_turn()
+            self.agent.hook(self.agent.event("PostToolUse"))
+        with suppress(TimelineError):
+            launch.stop(self.runtime)
 
-    def check(self) -> None:
-        """It answers, nothing that was committed is lost, and a permitted search finds."""
-        for _ in range(3):  # a relay that has lost its daemon says so once
-            use, said = self.permit()
-            answer = self.call(use).get("result", {}).get("structuredContent", {})
-            if not said and answer.get("status") == "found":
-                self.findings.searches += 1
-                break
+    def _start_quietly(self) -> None:
+        with suppress(TimelineError):  # the one that it had begun was killed
+            launch.start(self.runtime)
+
+    def _use(self, tool: str, arguments: dict[str, object]) -> dict[str, object]:
+        _, answer = self.agent.use(tool, arguments)
+        self.promises.hear(self.agent.thread, answer)
+        return answer
+
+    # -- what comes then ---------------------------------------------------------------------------------------
+
+    def _recover(self) -> None:
+        """What a host and its user do: start again what has died. Nothing starts a daemon but hooks and relay."""
+        if look(self.host.process.pid) is None:
+            self.agent.close()
+            self.host.close()
+            self.host = self.agent.host = Host.start(self.world)
+            self.host.hold(self.agent)
+            self.agent.hook(self.agent.event("SessionStart", source="resume"))
+            self.agent.start_relay()
+        elif look(self.agent.relay_pid) is None:
+            self.agent.start_relay()
         else:
-            self.findings.failures.append(f"no search: {said!r} {answer.get('reason')}")
-        with real_session(self.world).reading() as state:
-            size = state.belief.size
-        if size < self.size:
-            self.findings.failures.append(f"{self.size} leaves became {size}")
-        self.size = size
+            self.agent.hook(self.agent.event("SessionStart", source="resume"))
+
+    def _check(self) -> Iterator[str]:
+        self.agent.write_turn()
+        yield from self._answers("session_timeline_search", self.agent.newest_run, {"found"})
+        yield from self._answers("timeline_status", {}, {"enrolled"})
+        yield from await_members(self.runtime, {"daemon": 1, "relay": 1, "host": 2})
+        yield from complaints(self.world.locations)
+        yield from self.promises.look(self.world)
+
+    def _answers(self, tool: str, arguments: dict[str, object], wanted: set[str]) -> Iterator[str]:
+        said, reason = b"", ""
+        for _ in range(TRIES):
+            try:
+                said, answer = self.agent.use(tool, arguments)
+            except ToolError as error:  # a relay that has lost its daemon says so once
+                reason = str(error)
+                self.findings.tries += 1
+                continue
+            reason = str(answer.get("reason", answer.get("status")))
+            if answer.get("status") in wanted and not said:
+                yield from self.promises.broken(self.agent.thread, answer) if tool == "timeline_status" else ()
+                self.promises.hear(self.agent.thread, answer)
+                return
+            if reason not in _AGAIN:
+                break
+            self.findings.tries += 1
+        yield f"{tool}: {reason}; the hook printed {said[:200]!r}"
+
+    def verify(self) -> None:
+        """Everything that the timeline holds, anew from the files."""
+        report = service.verify_timeline(real_session(self.world), deep=True)
+        if report.verdict != "ok":
+            refused = sorted({check.reason or "?" for check in report.checks if not check.ok})
+            self.findings.failures.append(f"verify: {report.verdict} {refused}")
+
+
+_SCENES: Final[dict[str, Callable[[Stage], None]]] = {
+    "work": Stage.work,
+    "begin": Stage.begin,
+    "open": Stage.open,
+    "stop": Stage.stop,
+}
 
 
 @contextmanager
-def stage(folder: Path, seed: int) -> Iterator[Stage]:
-    """A timeline with a followed session in a host; everything ends with the block."""
-    world = new_world(folder)
-    rollout = rollout_of(world)
-    path = write_transcript(world, rollout)
-    session = real_session(world)
-    receipt = service.receive_prompt(session, "codex", prompt_event(world, rollout.thread_id, str(path)))
-    service.enroll(session, world.root, receipt.id, confirmed=True, follow=True)
-    service.index(session, world.root)
-    with ExitStack() as stack:
-        found = Stage(world, rollout, path, stack, random.Random(seed), Findings())
-        launch_environment(world)
-        launch.start(found.runtime)
-        stack.callback(lambda: launch.stop(found.runtime))
-        found.start_host()
-        yield found
-        if found.line is not None:
-            found.line.close()
+def environment(world: World) -> Iterator[None]:
+    """Let this process start the world's daemon while the block runs."""
+    before = dict(os.environ)
+    os.environ |= folders_of(world)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ |= before
 
 
-def launch_environment(world: World) -> None:
-    """What this process starts a daemon with."""
-    for name in ("state", "trust", "config", "runtime"):
-        os.environ[f"TIMELINE_{name.upper()}_DIR"] = str(getattr(world.locations, name))
-
-
-def real_session(world: World) -> service.Session:
-    """The world's session with the system's clock, as the daemon has it."""
-    return service.Session(world.locations, Ports(SystemClock(), SystemEntropy()), world.session.environment)
-
-
-def explore(folder: Path, rounds: int, seed: int) -> Findings:
-    """So many rounds; then everything ends cleanly, and nothing is left."""
+def explore(folder: Path, kills: int, seed: int, plans: tuple[Plan, ...] = PLANS) -> Findings:
+    """Rounds until so many processes were killed; then everything ends cleanly, and nothing is left."""
     folder.mkdir(parents=True, exist_ok=True)
-    with stage(folder, seed) as found:
-        for number in range(rounds):
-            found.round(VICTIMS[number % len(VICTIMS)])
-        findings, world = found.findings, found.world
-    _check_end(world, findings)
+    world = new_world(folder)
+    with environment(world):
+        stage = Stage(world, seed)
+        try:
+            findings, number = stage.findings, 0
+            while findings.kills < kills and number < 2 * kills and len(findings.failures) < 20:
+                stage.round(plans[number % len(plans)])
+                number += 1
+                if not number % DEEP_EVERY:
+                    stage.verify()
+        finally:
+            stage.close()
+    _check_end(stage)
     shutil.rmtree(folder)
     return findings
 
 
-def _check_end(world: World, findings: Findings) -> None:
-    runtime = str(world.locations.runtime)
-    end = time.monotonic() + SECONDS
-    while (left := _processes_with(runtime)) and time.monotonic() < end:
-        _pause(0.05)
-    findings.failures += [f"left running: {command}" for command in left]
-    if world.locations.socket.exists():
+def _check_end(stage: Stage) -> None:
+    findings, locations = stage.findings, stage.world.locations
+    findings.failures += [f"left running: {left}" for left in await_members(locations.runtime, {})]
+    if locations.socket.exists():
         findings.failures.append("the socket is left")
-    with real_session(world).writing():
+    with real_session(stage.world).writing():
         pass  # the lock is free
-    report = service.verify_timeline(real_session(world), deep=True)
-    if report.verdict != "ok":
-        findings.failures.append(f"verify: {report.verdict}")
+    for folder in (locations.state, locations.trust, locations.sidecars, locations.keys):
+        findings.failures += [f"{path.name} is left" for path in folder.iterdir() if path.name.endswith(".tmp")]
+    findings.failures += stage.promises.look(stage.world)
+    stage.verify()
 
 
-def _processes_with(text: str) -> list[str]:
-    """Commands that run and name a folder of ours, but for this process."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        if not entry.name.isdigit() or int(entry.name) == os.getpid():
-            continue
-        with suppress(OSError):
-            said = (entry / "cmdline").read_bytes() + b"\0" + (entry / "environ").read_bytes()
-            if text.encode() in said:
-                found.append((entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace"))
-    return [command for command in found if command and "tests.chaos" not in command]
+def format_findings(findings: Findings) -> str:
+    """A table of what was killed while it did what."""
+    lines = [f"{'scene':<6} {'victim':<8} {'kills':>5}  at the moment"]
+    lines += [
+        f"{scene:<6} {victim:<8} {count:>5}  {doing}"
+        for (scene, victim, doing), count in sorted(findings.struck.items())
+    ]
+    lines.append(
+        f"kills {findings.kills}, nobody there {findings.missed}, asked again {findings.tries}, "
+        f"slowest recovery and check {findings.slowest_seconds:.1f} s"
+    )
+    return "\n".join(lines)
 
 
-def _read_all(connection: socket.socket) -> bytes:
-    pieces = []
-    with suppress(ConnectionResetError):
-        while piece := connection.recv(65536):
-            pieces.append(piece)
-    return b"".join(pieces)
-
-
-def _kill(pid: int) -> None:
-    with suppress(ProcessLookupError):
-        os.kill(pid, signal.SIGKILL)
-
-
-def _reap(pid: int) -> None:
-    with suppress(ChildProcessError):
-        os.waitpid(pid, 0)
-
-
-def _pause(seconds: float) -> None:
-    select.select((), (), (), seconds)
+def to_json(findings: Findings) -> str:
+    """For whoever counts on."""
+    return json.dumps({" / ".join(key): count for key, count in sorted(findings.struck.items())})

@@ -147,8 +147,10 @@ def world(tmp_path_factory: pytest.TempPathFactory) -> World:
 
 
 @pytest.fixture
-def daemon(world: World) -> Iterator[RunningDaemon]:
+def daemon(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[RunningDaemon]:
     """Give a running daemon on a timeline with a session that its host holds open and nobody has enrolled."""
+    # What a hook may take is no matter of these tests, which share the machine with others.
+    monkeypatch.setattr("timeline.daemon.reception.HOOK_SECONDS", SECONDS)
     rollout = rollout_of(world)
     path = write_transcript(world, rollout)
     environment = {"HOME": str(world.home), "CODEX_HOME": str(world.home / ".codex")}

@@ -248,6 +248,33 @@ def test_without_a_standing_consent_a_receipt_waits_for_the_owner(daemon: Runnin
     assert len(service.list_receipts(daemon.world.session, daemon.world.root)) == 1
 
 
+# -- what a session may know -----------------------------------------------------------------------------------
+
+
+def test_a_session_that_begins_is_told_counts_only(daemon: RunningDaemon) -> None:
+    """Where it is enrolled; nothing is read for it, and where nothing is enrolled nothing is said."""
+    assert daemon.hook("SessionStart", source="startup") is None
+    daemon.enroll()
+    said = daemon.hook("SessionStart", source="resume")
+    assert said is not None
+    text = said["hookSpecificOutput"]["additionalContext"]
+    assert "context-only" in text
+    assert "this session is enrolled, 3 results indexed" in text
+    daemon.path.unlink()
+    assert daemon.hook("SessionStart", source="resume") == said
+
+
+def test_another_session_of_the_task_is_told_that_there_is_one(daemon: RunningDaemon) -> None:
+    """Not what it holds; another project is told nothing."""
+    daemon.enroll()
+    said = daemon.hook("SessionStart", session_id="another", source="startup")
+    assert said is not None
+    assert "1 other sessions" in said["hookSpecificOutput"]["additionalContext"]
+    assert daemon.hook("SessionStart", session_id="another", cwd=str(daemon.world.home)) is None
+    assert daemon.hook("PostCompact", trigger="auto") is None  # Codex takes no context there
+    assert daemon.hook("SessionStart", agent_id="an-agent", source="startup") is None
+
+
 # -- questions -------------------------------------------------------------------------------------------------
 
 

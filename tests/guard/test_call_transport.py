@@ -92,6 +92,8 @@ def test_another_file_of_the_sessions_name_is_not_it(world: World, tmp_path: Pat
     agent = agent_of(world, "codex")
 
     assert denial(agent.permit(caller=codex(agent.session))) == "transport-unproven"
+    agent.thread = "child"
+    assert denial(agent.permit(caller=codex(agent.session, "child"))) == "transport-unproven"
 
 
 @pytest.mark.requirement("X1")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tests.guard.agents import ASKED, Agent, agent_of, enroll, seen, write_session
+from tests.guard.agents import ASKED, Agent, Written, agent_of, enroll, seen, write_session
 from tests.guard.callers import plain
 from tests.simulators.worlds import SetClock, World, contents, new_world
 from timeline import recall, service
@@ -377,6 +377,42 @@ def test_a_changed_transcript_is_stale(agent: Agent) -> None:
     answer = agent.call()
 
     assert (answer["blocked"], answer["status"], answer["events"]) == (True, "stale", [])
+
+
+@pytest.mark.requirement("T12", "T72")
+def test_strict_formats_rule_the_tools_as_well(world: World) -> None:
+    """The owner wants nothing of a file that is not understood: neither indexed nor searched."""
+    agents = []
+    for seed in (0, 1):
+        written = write_session(world, "codex", seed)
+        with written.path.open("ab") as file:
+            file.write(b'{"timestamp":"2026-08-20T11:00:00.000Z","type":"unheard_of","payload":{}}\n')
+        agents.append(Agent(world, written, enroll(world, written), seen(written)))
+    indexed, fresh = agents
+    service.index(world.session, world.root, source_ref=indexed.ref)
+    assert indexed.ask()["status"] == "partly-understood"
+    settings = world.locations.settings
+    settings.write_text("strict_formats = true\n" + settings.read_text(encoding="utf-8"), encoding="utf-8")
+
+    assert indexed.ask()["reason"] == "format-not-strict"
+    refused = fresh.ask(Tool.INDEX, INDEX)
+    assert (refused["blocked"], refused["reason"]) == (True, "format-not-strict")
+
+
+def test_the_newest_consent_of_a_session_counts(world: World) -> None:
+    """A session whose file was moved is enrolled a second time; the file that is asked is the newest one."""
+    agent = agent_of(world, "claude")
+    moved = agent.written.path.parent.parent / "-elsewhere" / agent.written.path.name
+    moved.parent.mkdir()
+    moved.write_bytes(agent.written.path.read_bytes())
+    before = agent.ask()
+    newer = enroll(world, Written("claude", agent.session, moved), turn="turn-2")
+    service.index(world.session, world.root, source_ref=newer)
+
+    after = agent.ask()
+
+    assert after["events"]
+    assert after["sourceDigest"] != before["sourceDigest"]
 
 
 def test_a_state_that_cannot_be_used_denies(agent: Agent) -> None:

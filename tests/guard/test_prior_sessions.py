@@ -1,6 +1,7 @@
 """Recalling another session: one, of the same private task, under its own consent; another host only by the switch."""
 
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,7 @@ import msgspec
 import pytest
 
 from tests.guard.agents import ASKED, Agent, Written, agent_of, enroll, seen, write_session
-from tests.simulators.worlds import World, new_world, rollout_of, write_transcript
+from tests.simulators.worlds import World, new_world, prompt_event, rollout_of, write_transcript
 from timeline import recall, service
 from timeline.binding import Binding, Route
 from timeline.guard.request import Tool
@@ -189,6 +190,52 @@ def test_one_session_is_opened_the_best_by_the_index(world: World) -> None:
     assert (missed["status"], missed["mode"], missed["events"]) == ("not-found", "prior-index", [])
     matching.written.path.unlink()
     assert now.ask(given={**PRIOR, "query": "cargo timeout"})["status"] == "not-found"
+
+
+@pytest.mark.requirement("T25")
+def test_of_sessions_without_a_match_the_one_written_last_is_asked(world: World) -> None:
+    """By the time of its file, not by when it was enrolled."""
+    written = [write_session(world, "codex", seed) for seed in (1, 2)]
+    for one, seconds in zip(written, (2_000_000_000, 1_000_000_000), strict=True):
+        os.utime(one.path, (seconds, seconds))
+        enroll(world, one)
+    service.index(world.session, world.root)
+    now = agent_of(world, "codex")
+    missing = {**PRIOR, "query": "cargo timeout"}
+
+    answer = now.ask(given=missing)
+    service.revoke(world.session, source_of(world, written[0].session))
+
+    assert answer["status"] == "not-found"
+    assert answer["priorSession"] != now.ask(given=missing)["priorSession"]
+
+
+def source_of(world: World, session: str) -> str:
+    """The reference of a session's source."""
+    with world.session.reading() as state:
+        return next(
+            source.enrollment.source.ref
+            for source in state.view.active
+            if source.enrollment.binding.session == session
+        )
+
+
+@pytest.mark.requirement("T25", "T12")
+def test_a_session_whose_consent_has_ended_is_not_asked(world: World) -> None:
+    """Its own time counts, not the caller's; between permit and call as well."""
+    written = write_session(world, "codex", 1)
+    event = prompt_event(world, written.session, str(written.path))
+    receipt = service.receive_prompt(world.session, "codex", event)
+    service.enroll(world.session, world.root, receipt.id, confirmed=True, recall_seconds=60)
+    service.index(world.session, world.root)
+    now = agent_of(world, "codex")
+    world.clock.at_ms += 59_000
+    assert now.ask(given=PRIOR)["events"]
+    now.permit(given=PRIOR)
+    world.clock.at_ms += 1000
+
+    assert now.call(given=PRIOR)["reason"] == "private-enrollment-unavailable"
+    assert denial(now.permit(given=PRIOR)) == "timeline-prior-session-unavailable"
 
 
 @pytest.mark.requirement("T24", "T25")

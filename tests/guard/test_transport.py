@@ -245,6 +245,18 @@ CODEX = {
     ),
     "the lock at the call alone": Case(Bond.PROCESS, hook=codex(MAIN, locked=False)),
     "the lock at the hook alone": Case(Bond.PROCESS, caller=codex(MAIN, locked=False)),
+    "the thread's transcript in another home": Case(
+        Misfit.NAMED,
+        caller=Caller(
+            HostProcess("codex", process("codex")), (rollout(MAIN, "/w/.codex"), lock(MAIN, "/w/.codex"))
+        ),
+    ),
+    "an agent whose session's lock is not held": Case(
+        Bond.PROCESS,
+        thread=CHILD,
+        hook=Caller(HostProcess("codex", process("codex")), (rollout(MAIN), rollout(CHILD), lock(CHILD))),
+        names=CallNames(CHILD, MAIN, USE),
+    ),
     "no call id, another thread": Case(Misfit.OTHER, names=CallNames(OTHER, OTHER, None)),
 }
 
@@ -290,16 +302,18 @@ def test_a_capability_rules_where_it_is_set() -> None:
     assert attribute_call(transport, use, Call("codex", capable("a" * 64, MAIN, pid=7))) is Bond.CAPABILITY
     for caller in (capable("b" * 64, MAIN), capable("a" * 64, OTHER), codex(MAIN), Caller()):
         assert attribute_call(transport, use, Call("codex", caller)) is Misfit.OTHER
-    stock = bind_transport("codex", MAIN, MAIN, codex(MAIN))
-    assert attribute_call(stock, use, Call("codex", capable("a" * 64, MAIN))) is Misfit.OTHER
+    stock = bind_transport("kimi", MAIN, MAIN, plain("kimi"))
+    with_capability = msgspec.structs.replace(plain("kimi"), capability=capable("a" * 64, MAIN).capability)
+    assert attribute_call(stock, use, Call("kimi", plain("kimi"))) is Bond.PROCESS
+    assert attribute_call(stock, use, Call("kimi", with_capability)) is Misfit.OTHER
 
 
 def test_a_capability_does_not_overrule_what_the_host_says() -> None:
     """A background process hands one environment to all its sessions; the host's own word still counts."""
     transport = bind_transport("codex", MAIN, MAIN, capable("a" * 64, MAIN))
-    call = Call("codex", capable("a" * 64, MAIN), CallNames(OTHER, OTHER, "call-2"))
-
-    assert attribute_call(transport, tool_use_digest(USE), call) is Misfit.OTHER
+    for names in (CallNames(OTHER, OTHER, None), CallNames(CHILD, MAIN, None), CallNames(MAIN, OTHER, None)):
+        call = Call("codex", capable("a" * 64, MAIN), names)
+        assert attribute_call(transport, tool_use_digest(USE), call) is Misfit.OTHER
 
 
 def test_a_capability_of_another_session_is_refused() -> None:

@@ -39,10 +39,25 @@ def recall(name: str) -> Scripts:
     }
 
 
+def delegated(name: str, child: str) -> Scripts:
+    """An agent of the session asks; the first tool is Kimi Code's, the others are Codex's, where it has them."""
+    task = f"Look it up. [script:{child}]"
+    spawn = {"tool": "collaboration__spawn_agent", "args": {"task_name": "look_up", "message": task}}
+    wait = {"tool": "collaboration__wait_agent", "args": {"timeout_ms": 30000}, "alt": {"sh": "true"}}
+    return {
+        name: (
+            {"tool": "Agent", "args": {"prompt": task, "description": "look up"}, "alt": spawn},
+            wait,
+            {"say": "Done."},
+        ),
+        child: ({"sh": "sleep 3"}, call("search", query="pytest failed"), {"say": "It failed."}),
+    }
+
+
 def later(name: str) -> Scripts:
-    """A session that nobody enrolls by hand."""
+    """A session that nobody enrolls by hand; it is enrolled once a tool has run."""
     earlier = call("search", query="pytest failed", includePriorSessions=True)
-    return {name: ({"sh": "echo begun"}, call("index"), earlier, {"say": "Done."})}
+    return {name: ({"sh": "echo begun"}, WAIT, call("index"), earlier, {"say": "Done."})}
 
 
 def shell(name: str, *commands: str) -> Scripts:

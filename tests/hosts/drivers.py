@@ -32,6 +32,10 @@ class Driver(Protocol):
     host: str
     waits_for_server: bool
     """Whether the first prompt waits for the MCP server, and so for the daemon that its relay starts."""
+    has_agents: bool
+    """Whether the model is offered a tool that starts an agent within the session."""
+    keeps_hooks: bool
+    """Whether a session goes on with the hooks that it began with, since its process does."""
 
     def program(self, rig: Rig) -> Path:
         """The host's program, as the rig has it.
@@ -113,11 +117,17 @@ class Codex:
     flags: tuple[str, ...] = ()
     waits_for_server: bool = True
     host: str = field(default="codex", init=False)
+    keeps_hooks: bool = field(default=False, init=False)
 
     @property
     def install(self) -> tuple[str, ...]:
         """The hooks are trusted in Codex's own way, unless a flag makes it ask for nothing."""
         return ("codex",) if self.flags else ("codex", "--trust")
+
+    @property
+    def has_agents(self) -> bool:
+        """Only with the models that work in code."""
+        return self.model == CODE_MODE
 
     def program(self, rig: Rig) -> Path:
         """The binary of the package."""
@@ -184,6 +194,8 @@ class Kimi:
     version: str
     waits_for_server: bool = True
     host: str = field(default="kimi", init=False)
+    has_agents: bool = field(default=True, init=False)
+    keeps_hooks: bool = field(default=False, init=False)
 
     @property
     def install(self) -> tuple[str, ...]:

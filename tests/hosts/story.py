@@ -52,6 +52,8 @@ class Story:
         yield from Forger(self.machine, self.driver, self.model).attempts(first, second)
         yield "no hook: refused", self._without_hooks(first, before)
         yield "still served", self._still_served(first)
+        if self.driver.has_agents:
+            yield "agent of it", self._delegated(first)
         yield "standing consent", self._consented()
         yield "transcript", self._inspect(*self.driver.transcripts(self.machine))
         yield "uninstall", self._uninstall(before)
@@ -127,19 +129,36 @@ class Story:
         hooks = self.driver.files(self.machine)[0]
         installed = hooks.read_bytes()
         _put(hooks, before[hooks])
+        session = None if self.driver.keeps_hooks else first
         try:
-            answer = self._ask("unhooked", talk.call("search", query="pytest failed"), first)
+            answer = self._ask("unhooked", talk.call("search", query="pytest failed"), session)
         finally:
             hooks.write_bytes(installed)
         return reason_in(answer)
+
+    def _delegated(self, first: Path) -> str:
+        """An agent that the session has started asks."""
+        self.model.add(talk.delegated("delegate", "child"))
+        session = self.driver.session_of(first)
+        turn = self.driver.start(self.machine, "delegate", "Ask. [script:delegate]", resume=session)
+        finish(turn, self.machine, "delegate")
+        return _one_card(answer_in(self.model.results("child")[1]))
 
     def _consented(self) -> str:
         """The owner consents to all later sessions of the host here; the next one is not enrolled by hand."""
         self.machine.timeline("consent", "--provider", self.driver.host, "--follow")
         self.model.add(talk.later("later"))
+        (self.machine.project / ".git/enrolled").unlink()
+        known = len(self._sources())
         turn = self.driver.start(self.machine, "later", "And now? [script:later]")
+        until("the enrollment", lambda: len(self._sources()) > known or None, (turn,))
+        (self.machine.project / ".git/enrolled").touch()
         finish(turn, self.machine, "later")
-        return _one_card(answer_in(self.model.results("later")[2]))
+        return _one_card(answer_in(self.model.results("later")[3]))
+
+    def _sources(self) -> list[Any]:
+        listed: list[Any] = json.loads(self.machine.timeline("sources", "--json"))
+        return listed
 
     def _uninstall(self, before: Before) -> str:
         """Every file has its bytes again; what the host itself has written into one stays."""
@@ -153,13 +172,14 @@ class Story:
     def _still_served(self, first: Path) -> str:
         return _one_card(self._ask("last", talk.call("search", query="pytest failed"), first))
 
-    def _ask(self, name: str, step: talk.Step, transcript: Path) -> dict[str, Any]:
-        """What one tool answers in a turn of a session that is gone on with."""
-        self.model.add({name: (step, {"say": "Done."})})
-        session = self.driver.session_of(transcript)
+    def _ask(self, name: str, step: talk.Step, transcript: Path | None) -> dict[str, Any]:
+        """What one tool answers in a turn of a session that is gone on with, or of a new one."""
+        # A new session begins with something slow: until the MCP server is up, code mode has no function of ours.
+        self.model.add({name: ({"sh": "sleep 0" if transcript else "sleep 3"}, step, {"say": "Done."})})
+        session = None if transcript is None else self.driver.session_of(transcript)
         turn = self.driver.start(self.machine, name, f"Again. [script:{name}]", resume=session)
         finish(turn, self.machine, name)
-        return answer_in(self.model.results(name)[0])
+        return answer_in(self.model.results(name)[1])
 
     def _inspect(self, *transcripts: Path) -> str:
         said = []

@@ -10,15 +10,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.install.documents import PROGRAM, setup_of
+from timeline.install.command import is_hook
 from timeline.install.difference import difference
 from timeline.install.errors import HostFileSyntaxError
+from timeline.install.json_form import JsonHooks, JsonServer
 from timeline.install.json_text import cut, locate, parse, put
 from timeline.install.places import Form
 from timeline.install.record import make_record, make_step, undo
 from timeline.install.toml_text import parse as parse_toml
+from timeline.install.toml_text import statements
 
 KEYS = st.text(max_size=6) | st.sampled_from(["hooks", "mcpServers", "PreToolUse", "timeline x"])
-PLAIN = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=12)
+PLAIN = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=12)
+)
 VALUES = st.recursive(
     PLAIN, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=3), max_leaves=8
 )
@@ -190,3 +199,62 @@ def test_a_difference_shows_where_a_long_line_changes() -> None:
     assert "@@ -998,3 +998,4 @@" in difference("f", many, many + b"new\n")
     assert difference("f", many, many) == []
     assert difference("f", None, b"a\n")[:2] == ["--- /dev/null", "+++ f"]
+
+
+@pytest.mark.parametrize("where", [("codex", 0), ("codex", 1), ("claude", 0), ("kimi", 1)])
+def test_new_lines_end_as_the_others_do(where: tuple[str, int]) -> None:
+    """A file with CRLF gets no other ending."""
+    name = setup_of(Path("/x"), where[0]).files[where[1]].path.suffix
+    text = '{\r\n  "a": 1\r\n}\r\n' if name == ".json" else "a = 1\r\n"
+    after = form_of(*where).add(text)
+    assert after.count("\n") == after.count("\r\n") > text.count("\n")
+
+
+def test_a_wrong_splice_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the text means afterwards is compared with what it must mean, and a difference ends the change."""
+    monkeypatch.setattr("timeline.install.json_form.put", lambda text, _path, _value: '{"lost": 1}')
+    monkeypatch.setattr("timeline.install.json_form.cut", lambda text, _path: "{}")
+    monkeypatch.setattr("timeline.install.toml_form._with_block", lambda text, _lines: "lost = 1\n")
+    monkeypatch.setattr("timeline.install.toml_form._drop", lambda text, _path, **_: "")
+    for host, number in (("codex", 0), ("codex", 1), ("claude", 0), ("kimi", 1)):
+        form = form_of(host, number)
+        text = '{"a": 1}' if isinstance(form, JsonHooks | JsonServer) else "a = 1\n"
+        with pytest.raises(HostFileSyntaxError):
+            form.add(text)
+    monkeypatch.undo()
+    for host, number in (("codex", 0), ("codex", 1), ("claude", 0), ("kimi", 1)):
+        form = form_of(host, number)
+        is_json = isinstance(form, JsonHooks | JsonServer)
+        after = form.add('{"a": 1}' if is_json else "a = 1\n")
+        with monkeypatch.context() as patch:
+            patch.setattr("timeline.install.json_form.cut", lambda text, _path: "{}")
+            patch.setattr("timeline.install.toml_form._drop", lambda text, _path, **_: "")
+            with pytest.raises((HostFileSyntaxError, KeyError)):
+                form.remove(after, kept=())
+
+
+@pytest.mark.parametrize("text", ["a = 1 b = 2\n", "[a] b\n", "= 1\n", "a = [1\n", "a =\n"])
+def test_a_reader_that_is_lost_says_so(text: str) -> None:
+    """No place is guessed in text that is no TOML."""
+    with pytest.raises(HostFileSyntaxError, match="line 1"):
+        list(statements(text))
+
+
+@pytest.mark.parametrize(
+    ("command", "ours"),
+    [
+        ("/usr/bin/python3 -I -S -E -B /a/timeline/hooks.py codex /run/x", True),
+        ("TIMELINE_STATE_DIR='/a b' /p -I -S -E -B '/a b/timeline/hooks.py' codex /run/x", True),
+        ("/p -I -S -E -B /a/other/hooks.py codex /run/x", False),
+        ("/p -I -S -E -B /a/timeline/hooks.py kimi /run/x", False),
+        ("/p -I -S -E -B /a/timeline/hooks.py codex /run/x; rm x", False),
+        ("/p -I -S -B /a/timeline/hooks.py codex /run/x", False),
+        ("OTHER=1 /p -I -S -E -B /a/timeline/hooks.py codex /run/x", False),
+        ("/p -I -S -E -B /a/timeline/hooks.py codex '/run", False),
+        ("", False),
+        (None, False),
+    ],
+)
+def test_ours_is_told_by_the_whole_command(command: object, ours: bool) -> None:
+    """A hook that only resembles ours is somebody else's."""
+    assert is_hook(command, "codex") is ours

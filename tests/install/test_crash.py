@@ -1,5 +1,6 @@
 """A process that is killed at any write: the next install or uninstall goes on from what stands there."""
 
+import json
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,8 +9,8 @@ import pytest
 from tests.install.documents import MOVED, setup_of
 from tests.install.test_round_trip import put_in, snapshot, take_out, write
 from timeline.install import operation
-from timeline.install.errors import HostFileChangedError
-from timeline.install.operation import Act, Setup, plan_install
+from timeline.install.errors import HostFileChangedError, InstallRecordError
+from timeline.install.operation import Act, Setup, plan_install, plan_uninstall, uninstall
 from timeline.install.placed import look, replace
 from timeline.install.record import Records
 
@@ -109,6 +110,67 @@ def test_a_killed_uninstall_is_mended(
     run_killed(monkeypatch, number, lambda: take_out(setup), after=after)
     take_out(setup)
     assert snapshot(place) == before
+
+
+def test_folders_of_a_killed_write_go_too(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Killed after a folder was made and before the file: the next installation remembers whose folder it is."""
+    setup = setup_of(place, "codex")
+    (place / "private").mkdir(mode=0o700)
+    before = snapshot(place)
+    with monkeypatch.context() as patch:
+
+        def stop(_path: Path) -> None:
+            raise Killed
+
+        patch.setattr("timeline.install.placed.create_private", stop)
+        with pytest.raises(Killed):
+            put_in(setup)
+    assert (place / "home" / ".codex").is_dir()
+    put_in(setup)
+    take_out(setup)
+    assert snapshot(place) == before
+
+
+def test_a_file_that_changes_meanwhile_is_not_taken_away(place: Path) -> None:
+    """What a host writes between the look and the removal stays."""
+    setup = setup_of(place, "codex")
+    put_in(setup)
+    path = setup.files[1].path
+    changes = plan_uninstall(setup)
+    path.write_bytes(b'{"a": 2}')
+    with pytest.raises(HostFileChangedError):
+        uninstall(setup, changes)
+    assert path.read_bytes() == b'{"a": 2}'
+
+
+def test_a_record_that_was_changed_restores_nothing(place: Path) -> None:
+    """Bytes come back only where their digest is the recorded one; else ours are spliced out."""
+    setup = setup_of(place, "codex")
+    path = write(setup, 1, b'{ "a" :1}')
+    put_in(setup)
+    (record,) = setup.records.folder.glob("*hooks.json.json")
+    text = record.read_text(encoding="utf-8")
+    middle = json.loads(text)["steps"][0]["middle"]
+    record.write_text(text.replace(f'"middle": "{middle}"', '"middle": "ZXZpbA=="'), encoding="utf-8")
+    take_out(setup)
+    assert b"evil" not in path.read_bytes()
+    assert json.loads(path.read_bytes()) == {"a": 1}
+
+
+@pytest.mark.parametrize(
+    "content", ["{}", "not json", '{"version": 2, "path": "x", "before": null, "steps": []}']
+)
+def test_what_is_no_record_is_named(place: Path, content: str) -> None:
+    """Nothing is guessed from a file that this program has not written."""
+    setup = setup_of(place, "codex")
+    put_in(setup)
+    (record,) = setup.records.folder.glob("*hooks.json.json")
+    record.write_text(content, encoding="utf-8")
+    before = setup.files[1].path.read_bytes()
+    for plan in (plan_install, plan_uninstall):
+        with pytest.raises(InstallRecordError):
+            plan(setup)
+    assert setup.files[1].path.read_bytes() == before
 
 
 def test_what_a_killed_write_left_beside_a_file_goes(place: Path) -> None:

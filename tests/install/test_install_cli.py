@@ -1,4 +1,4 @@
-"""`timeline install`, `uninstall`, `client` and `completions` as a person calls them."""
+"""`timeline install`, `uninstall`, `run-hook` and `completions` as a person calls them."""
 
 import json
 import os
@@ -178,14 +178,15 @@ def test_trust_goes_through_the_host(
     assert run("install", "kimi", "--yes", "--trust")[0] == ExitCode.USAGE
 
 
-def test_a_plugin_becomes_the_client(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`timeline client` is replaced by the interpreter with the file, so that its process is the client's."""
+def test_a_plugins_hook_becomes_the_hook(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`timeline run-hook` is replaced by the interpreter with the file, so that its process is the hook's."""
     seen: list[tuple[str, list[str]]] = []
     monkeypatch.setattr("os.execv", lambda program, words: seen.append((program, words)))
-    assert run("client", "hook", "codex")[0] == run("client", "relay", "kimi")[0] == ExitCode.DONE
-    assert [Path(words[5]).name for _, words in seen] == ["hooks.py", "relay.py"]
-    assert [words[6] for _, words in seen] == ["codex", "kimi"]
-    assert all(program == words[0] for program, words in seen)
+    assert run("run-hook", "codex")[0] == ExitCode.DONE
+    ((program, words),) = seen
+    assert program == words[0]
+    assert Path(words[5]).is_file()
+    assert words[6:] == ["codex", os.environ["TIMELINE_RUNTIME_DIR"]]
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -68,8 +68,8 @@ def test_claude_and_codex_read_hooks_and_server_from_their_own_files(
     assert set(hooks) == {heard.event for heard in HOOK_EVENTS[host]}
     for group in (group for groups in hooks.values() for group in groups):
         (entry,) = group["hooks"]
-        assert entry == {"type": "command", "command": f"timeline client hook {host}", "timeout": 3}
-    server = {"command": "timeline", "args": ["client", "relay", host]}
+        assert entry == {"type": "command", "command": f"timeline run-hook {host}", "timeout": 3}
+    server = {"command": "timeline", "args": ["mcp", host]}
     assert read(packages / host / ".mcp.json") == {"mcpServers": {"timeline": server}}
 
 

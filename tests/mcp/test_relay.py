@@ -2,6 +2,7 @@
 
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -156,7 +157,7 @@ def test_a_message_of_a_megabyte_passes_and_a_longer_one_is_refused(
     relayed.greet()
     relayed.call(1, query="x" * (MCP_LINE_BYTES_MAX - 200))
     assert relayed.read()["id"] == 1
-    relayed.send(b"x" * (LINE_BYTES_MAX + 1))
+    relayed.send(b"x" * 3 * LINE_BYTES_MAX)
     refused = relayed.read()
     assert (refused["id"], refused["error"]["code"]) == (None, -32600)
     relayed.ask(2, "ping")
@@ -312,10 +313,22 @@ def test_an_older_daemon_is_replaced_without_the_host_noticing(daemon: StandIn) 
     assert "ask" in kinds
 
 
-def test_without_a_daemon_requests_are_refused_and_the_reason_is_said(runtime: Path) -> None:
+def test_a_host_that_never_reads_is_not_read_either(relayed: Relayed) -> None:
+    """Its questions wait with it, and not in the relay."""
+    relayed.greet()
+    assert relayed.process.stdin is not None
+    given = relayed.process.stdin.fileno()
+    question = b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}\n' * 50
+    sent = 0
+    while sent < 40_000_000 and select.select((), (given,), (), 0.3)[1]:
+        sent += os.write(given, question)
+    assert sent < 10_000_000
+
+
+def test_without_a_daemon_requests_are_refused_and_the_reason_is_said(daemon: StandIn) -> None:
     """A folder that others can write to is no place to look for one, nor to start one."""
-    runtime.chmod(0o755)
-    relayed = Relayed(runtime)
+    daemon.runtime.chmod(0o755)
+    relayed = Relayed(daemon.runtime)
     relayed.ask(1, "initialize", **INITIALIZE)
     refused = relayed.read()
     assert (refused["id"], refused["error"]["code"]) == (1, AWAY)
@@ -325,6 +338,7 @@ def test_without_a_daemon_requests_are_refused_and_the_reason_is_said(runtime: P
     assert b"timeline: error: " in err
     assert b"mode 0700" in err
     assert b"Traceback" not in err
+    assert daemon.greetings == []
 
 
 @pytest.mark.parametrize("arguments", [(), ("codex",)])
@@ -413,3 +427,31 @@ def test_the_members_of_any_object_are_found(value: dict[str, Any], spaced: bool
 def test_the_members_of_anything_else_are_looked_for_in_vain(content: bytes) -> None:
     """Whatever it is, nothing is raised, and it ends."""
     assert isinstance(members(content), dict)
+
+
+def test_the_command_becomes_the_relay(daemon: StandIn, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`timeline mcp HOST` is the same process, without what the command line would have loaded."""
+    monkeypatch.setenv("TIMELINE_RUNTIME_DIR", str(daemon.runtime))
+    command = subprocess.Popen(
+        [sys.executable, "-m", "timeline", "mcp", "kimi"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=ROOT,
+    )
+    out, _ = command.communicate(b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n', timeout=WAIT_SECONDS)
+    assert (command.returncode, json.loads(out)["id"]) == (0, 1)
+    assert daemon.greetings == [f"timeline/1 {__version__} mcp kimi"]
+
+
+def test_the_command_refuses_a_host_that_nobody_knows() -> None:
+    """As any other misuse, by the command line."""
+    done = subprocess.run(
+        [sys.executable, "-m", "timeline", "mcp", "vi"], capture_output=True, check=False, cwd=ROOT
+    )
+    assert done.returncode == 2
+    assert b"'vi' is not one of" in done.stderr
+
+
+def test_the_bounds_that_stand_twice_are_the_same() -> None:
+    """The relay cannot import them."""
+    assert LINE_BYTES_MAX == MCP_LINE_BYTES_MAX

@@ -68,10 +68,10 @@ def _formats() -> click.Command:
     return formats_group
 
 
-def _client() -> click.Command:
-    from timeline.cli.install import client_command
+def _run_hook() -> click.Command:
+    from timeline.cli.install import run_hook_command
 
-    return client_command
+    return run_hook_command
 
 
 def _completions() -> click.Command:
@@ -149,7 +149,6 @@ def _verify_proof() -> click.Command:
 _LATER: dict[str, Callable[[], click.Command]] = {
     "anchor": _anchors,
     "backup": _backup,
-    "client": _client,
     "completions": _completions,
     "consent": _consent,
     "daemon": _daemon,
@@ -163,6 +162,7 @@ _LATER: dict[str, Callable[[], click.Command]] = {
     "owner": _owner,
     "prove": _prove,
     "restore": _restore,
+    "run-hook": _run_hook,
     "service": _service,
     "uninstall": _uninstall,
     "status": _status,

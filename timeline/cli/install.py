@@ -112,23 +112,21 @@ def uninstall_command(
     _show(setup, changes, status=status, notes=[], trusted=None, as_json=as_json, dry_run=dry_run)
 
 
-@click.command("client", epilog=EPILOG)
-@click.argument("kind", type=click.Choice(["hook", "relay"]))
+@click.command("run-hook", epilog=EPILOG)
 @_host_argument
-def client_command(kind: str, host: str) -> None:
-    """Become the hook or the relay of a HOST: what plugins call, since they know no path.
+def run_hook_command(host: str) -> None:
+    """Become the hook of a HOST: what plugins call, since they know no path.
 
-    `timeline install` names both by their paths instead, which starts faster.
+    `timeline install` names the hook by its path instead, which starts faster.
 
     \b
     Example (a plugin's hook):
-      timeline client hook codex
+      timeline run-hook codex
     """
-    from timeline.install.command import client_words
+    from timeline.install.command import hook_words
 
-    program = _program()
-    words = client_words(program, kind, host)
-    os.execv(program.python, words)  # noqa: S606  # our own interpreter and file
+    words = hook_words(_program(), host)
+    os.execv(words[0], words)  # noqa: S606  # our own interpreter and file
 
 
 @click.command("completions", epilog=EPILOG)

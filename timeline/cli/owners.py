@@ -53,7 +53,6 @@ OPEN_COMMANDS: Final = frozenset(
     {
         "anchor postgres-schema",
         "anchor status",
-        "client",
         "completions",
         "daemon",
         "demo",
@@ -64,6 +63,7 @@ OPEN_COMMANDS: Final = frozenset(
         "inspect",
         "mcp",
         "prove",
+        "run-hook",
         "service",
         "sources",
         "status",

@@ -25,7 +25,7 @@ from timeline.guard.errors import GroupSuppressedError
 from timeline.guard.request import tool_named
 from timeline.guard.transport import nearest_host
 from timeline.limits import RECEIPTS_PENDING_MAX
-from timeline.recall import Denied, Permitted, permit_call
+from timeline.recall import Denied, Permitted, lifecycle_hint, permit_call
 from timeline.service import REFUSALS, Session, receive_prompt
 
 if TYPE_CHECKING:
@@ -35,6 +35,10 @@ _READS_ON: Final = frozenset(
     {"PostToolUse", "PostToolUseFailure", "Stop", "SessionEnd", "PreCompact", "PostCompact"}
 )
 """Events after which the host has written something that a followed source may show."""
+
+
+_HINTS: Final = frozenset({"SessionStart", "PostCompact"})
+"""Events after which the model has forgotten what happened, or has not known it."""
 
 
 class Reception:
@@ -67,7 +71,28 @@ class Reception:
             return self._permit(event, request)
         elif event.event in _READS_ON:
             self._following.read_on(event.host, event.session)
+        if event.event in _HINTS:
+            return self._hint(event)
         return dialects.nothing(event.host, event.event)
+
+    def _hint(self, event: HookEvent) -> bytes:
+        """A source-blind word where something is enrolled, in a host that takes one then."""
+        if (
+            event.names_group
+            or event.thread is not None
+            or not dialects.takes_context(event.host, event.event)
+        ):
+            return dialects.nothing(event.host, event.event)
+        try:
+            text = self._shared.call(
+                lambda session: lifecycle_hint(
+                    session, host=event.host, hook_session=event.session, cwd=event.cwd
+                ),
+                wait_seconds=HOOK_SECONDS,
+            )
+        except StateMissingError:
+            text = None
+        return dialects.context(event.host, event.event, text) if text else b""
 
     def _remember(self, event: HookEvent, request: Request) -> None:
         host = nearest_host(request.peer.chain)

@@ -52,9 +52,9 @@ def server_words(program: Program, host: str) -> tuple[str, list[str]]:
     return first, rest
 
 
-def client_words(program: Program, kind: str, host: str) -> list[str]:
-    """Interpreter and arguments of the ``hook`` or the ``relay``."""
-    return _words(program, _HOOK if kind == "hook" else _RELAY, host)
+def hook_words(program: Program, host: str) -> list[str]:
+    """Interpreter and arguments of the hook, without a shell."""
+    return _words(program, _HOOK, host)
 
 
 def is_hook(command: object, host: str) -> bool:

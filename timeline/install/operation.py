@@ -172,7 +172,7 @@ def _plan_install(setup: Setup, file: HostFile) -> Change:
     if record is not None and base is not None:  # nobody has changed what we wrote
         after = _add(file, base)
         record = with_step(record, base, after)
-    elif record is None or is_before(record, found.content) or not file.form.commands(_text(content)):
+    elif record is None or not file.form.commands(_text(content)):
         base = content
         before = found.content
         folders = missing_folders(found)
