@@ -1,8 +1,10 @@
 """A folder of write-once files, each named by the SHA-256 of its bytes. The only module here that touches files.
 
 A file goes in whole or not at all: temporary file, sync, rename, sync of the folder, then it is read back through
-the checking path. Several go in together: all are written before the first is synced, and the folder is synced once. A file comes out only if it is regular, has one link, belongs to us, is open to nobody else and
-hashes to its name. The caller holds the writer lock; readers need none, since files never change.
+the checking path. Of several, all are written before the first is synced, and the folder is synced once.
+
+A file comes out only if it is regular, has one link, belongs to us, is open to nobody else and hashes to its name.
+The caller holds the writer lock; readers need none, since files never change.
 
 System calls go through a narrow ``FileSystem``, so that tests can make the n-th one fail.
 """

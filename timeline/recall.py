@@ -304,8 +304,8 @@ def search_call(session: Session, book: PermitBook, given: ToolCall) -> Json:
         request, call = _parse(Tool.SEARCH, given)
         with session.reading() as state:
             source, spent, config = _spend(session, book, state, request, call)
-            follows = is_following(source.enrollment, state.ports.clock.now_ms())
-        if follows:
+            goes_on = is_following(source.enrollment, state.ports.clock.now_ms()) and _has_grown(source)
+        if goes_on:
             _read_on(session, source, config)
         with session.reading() as state:
             source = current(state, source)
@@ -319,6 +319,14 @@ def search_call(session: Session, book: PermitBook, given: ToolCall) -> Json:
             return _found(state, found, request, source, spent)
 
     return _answered(SEARCH_SCHEMA, use)
+
+
+def _has_grown(source: EnrolledSource) -> bool:
+    """Whether the file has another size than what was committed; nothing of it is read."""
+    try:
+        return Path(source.enrollment.source.path).stat().st_size != source.newest.size
+    except OSError:  # the search says what it is
+        return False
 
 
 def _read_on(session: Session, source: EnrolledSource, config: Config) -> None:

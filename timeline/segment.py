@@ -132,8 +132,9 @@ def span_work(
         tallies=tallies_of(reader),
         cursor=encode_cursor(span.cursor),
     )
-    given_up = _given_up(state, source, reached, keeps_from)
-    entry, sealed, added = _seal(state, source, header, settled, given_up)
+    entry, sealed, added = _seal(
+        state, source, header, settled, _given_up(state, source, reached, keeps_from)
+    )
     bodies: list[Body] = [entry] if extension is None else [extension, entry]
     sidecars = [sealed]
     opened = None
@@ -153,11 +154,22 @@ def span_work(
     if source.enrollment.mode == "follow":
         # Written by us under the lock from rows that were accounted for: they are those of the sidecars.
         state.followed[source.index] = (len(current(state, source).entries), rows)
-    reached.position, reached.segment = span.end, reached.segment + (1 if opened is None else 2)
-    reached.cursor, reached.pending, reached.open = span.cursor, span.pending, opened
-    reached.rows, reached.evicted, reached.keeps_from = rows, evicted, keeps_from
-    reached.understanding, reached.tallies = understanding, header.tallies
+    _move_on(reached, span, header, understanding, rows, opened)
     return len({row.id64 for row in added} - {row.id64 for row in old.events})
+
+
+def _move_on(
+    reached: Reached,
+    span: Span,
+    header: SidecarHeader,
+    understanding: str,
+    rows: SourceRows,
+    opened: SidecarEntry | None,
+) -> None:
+    reached.position, reached.segment = span.end, header.segment + (1 if opened is None else 2)
+    reached.cursor, reached.pending, reached.open = span.cursor, span.pending, opened
+    reached.rows, reached.evicted, reached.keeps_from = rows, header.evicted, header.keeps_from
+    reached.understanding, reached.tallies = understanding, header.tallies
 
 
 def _rows_after(reached: Reached, added: list[EventRow], keeps_from: int) -> SourceRows:

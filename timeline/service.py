@@ -424,8 +424,8 @@ def asked_sources(
         source
         for source in state.view.active
         if source.enrollment.binding.project == project
-        and _in_scope(config, source)
         and source_ref in {None, source.enrollment.source.ref, source.enrollment.enrollment_id}
+        and _in_scope(config, source)
     ]
     if not inside:
         message = f"{project}: nothing is enrolled that covers this"

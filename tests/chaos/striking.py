@@ -194,7 +194,21 @@ def _stage_of_commit(locations: Locations) -> str:
         return "commit: leaves before head"
     if head > anchor:
         return "commit: head before anchor"
-    return "commit: a file half written" if temporary else "writer lock: before or behind a commit"
+    if temporary:
+        return "commit: a file half written"
+    # Behind a commit the head is the newest but for the anchor; what is newer than it belongs to the next one.
+    if _changed_at(Path(f"{locations.database}-wal")) > _changed_at(locations.head):
+        return "commit: in the database's transaction"
+    if _changed_at(locations.sidecars) > _changed_at(locations.head):
+        return "commit: sidecar before leaves"
+    return "writer lock: before or behind a commit"
+
+
+def _changed_at(path: Path) -> int:
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _size_of_note(path: Path) -> int | None:

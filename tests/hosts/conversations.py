@@ -55,9 +55,9 @@ def delegated(name: str, child: str) -> Scripts:
 
 
 def later(name: str) -> Scripts:
-    """A session that nobody enrolls by hand; it is enrolled once a tool has run."""
+    """A session that nobody enrolls by hand; it is enrolled once its transcript shows the prompt."""
     earlier = call("search", query="pytest failed", includePriorSessions=True)
-    return {name: ({"sh": "echo begun"}, WAIT, call("index"), earlier, {"say": "Done."})}
+    return {name: ({"sh": "echo begun"}, {"sh": "sleep 1"}, WAIT, call("index"), earlier, {"say": "Done."})}
 
 
 def shell(name: str, *commands: str) -> Scripts:

@@ -154,7 +154,7 @@ class Story:
         until("the enrollment", lambda: len(self._sources()) > known or None, (turn,))
         (self.machine.project / ".git/enrolled").touch()
         finish(turn, self.machine, "later")
-        return _one_card(answer_in(self.model.results("later")[3]))
+        return _one_card(answer_in(self.model.results("later")[4]))
 
     def _sources(self) -> list[Any]:
         listed: list[Any] = json.loads(self.machine.timeline("sources", "--json"))

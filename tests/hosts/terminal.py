@@ -10,6 +10,7 @@ import struct
 import termios
 import threading
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 from tests.hosts.app_server import FAILED, SharedCodex
@@ -31,9 +32,9 @@ _ENDED: Final = b'"type":"task_complete"'
 class Window:
     """One terminal window with Codex in it, as a turn: it ends with the thread's own record of its end."""
 
-    def __init__(self, command: list[str], machine: Machine, codex: SharedCodex) -> None:
+    def __init__(self, command: list[str], machine: Machine, codex: SharedCodex, resume: str | None) -> None:
         self.args = command
-        self._machine, self._codex = machine, codex
+        self._machine, self._codex, self._resume = machine, codex, resume
         self._before = {path: path.stat().st_size for path in codex.transcripts(machine)}
         environment = machine.environment() | codex.variables(machine)
         self._pid, self._terminal = pty.fork()
@@ -44,14 +45,23 @@ class Window:
         threading.Thread(target=self._draw, daemon=True).start()
 
     def poll(self) -> int | None:
-        """0 as soon as a rollout has grown by the end of a turn; the window stays."""
-        for path in self._codex.transcripts(self._machine):
+        """0 as soon as the rollout has grown by the end of a turn; the window stays."""
+        if (path := self._rollout()) is not None:
             with path.open("rb") as rollout:
                 rollout.seek(self._before.get(path, 0))
                 if _ENDED in rollout.read():
                     return 0
         pid, _ = os.waitpid(self._pid, os.WNOHANG)
         return FAILED if pid else None
+
+    def _rollout(self) -> Path | None:
+        """That of the session; a later one is of an agent that it started."""
+        for path in self._codex.transcripts(self._machine):
+            if self._codex.session_of(path) == self._resume or (
+                not self._resume and path not in self._before
+            ):
+                return path
+        return None
 
     def wait(self, timeout: float) -> int:
         """How the turn ended; it is not waited for longer than for anything else."""
@@ -87,4 +97,4 @@ class TerminalCodex(SharedCodex):
     def start(self, machine: Machine, turn: str, prompt: str, *, resume: str | None = None) -> Turn:
         """``codex [resume ID] PROMPT``."""
         chosen = ["resume", resume] if resume else []
-        return Window([str(machine.program), *chosen, prompt], machine, self)
+        return Window([str(machine.program), *chosen, prompt], machine, self, resume)

@@ -233,7 +233,7 @@ def test_a_wrong_splice_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
                 form.remove(after, kept=())
 
 
-@pytest.mark.parametrize("text", ["a = 1 b = 2\n", "[a] b\n", "= 1\n", "a = [1\n", "a =\n"])
+@pytest.mark.parametrize("text", ['a = "1" b = 2\n', "[a] b\n", "= 1\n", "a = [1\n", "a =\n"])
 def test_a_reader_that_is_lost_says_so(text: str) -> None:
     """No place is guessed in text that is no TOML."""
     with pytest.raises(HostFileSyntaxError, match="line 1"):

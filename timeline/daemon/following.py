@@ -2,11 +2,12 @@
 
 Only where the owner consented to following (DESIGN 7). The watcher marks and does nothing else; reading happens on
 the worker's thread, and one that is due within the second waits for a timer that runs only then. Nothing runs while
-nothing changes.
+nothing changes. All that are due when the worker gets to them are read and committed as one group.
 """
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from pathlib import Path
 from typing import Final
 
@@ -14,9 +15,10 @@ import msgspec
 
 from timeline.daemon.errors import DaemonStoppingError
 from timeline.daemon.shared import Shared
+from timeline.extending import Due, extend_together
 from timeline.guard.enrollment import Consent, decide_consent, is_following
 from timeline.limits import MIB
-from timeline.service import REFUSALS, Session, index
+from timeline.service import REFUSALS
 from timeline.state import State
 from timeline.watch import TranscriptWatch
 
@@ -24,7 +26,11 @@ PAUSE_SECONDS: Final = 1.0
 """Between two readings of one file, unless somebody asks: a host appends many times a second."""
 
 PROOF_BYTES: Final = 8 * MIB
-"""Bytes of what stood before that are compared in each pause: what an append costs does not depend on the file."""
+"""Bytes of what stood before that are compared in each pause: what an append costs does not depend on the file.
+A group shares them; each source gets 1 MiB at least."""
+
+GROUP_MAX: Final = 32
+"""Sources that are read as one group: some 100 ms, for which a call that comes meanwhile may have to wait."""
 
 
 class Followed(msgspec.Struct, frozen=True):
@@ -47,6 +53,10 @@ class Following:
         self._by_path: dict[str, Followed] = {}
         self._read_at: dict[str, float] = {}
         self._timers: dict[str, threading.Timer] = {}
+        self._waiting: dict[str, tuple[Followed, int]] = {}
+        """Sources that are due, and how many bytes of each are to be compared."""
+        self._alone: set[str] = set()
+        """Sources of groups that failed: each is read by itself next time, so that one cannot hold up the others."""
         self._watch = TranscriptWatch(self._touched)
         self._closed = False
 
@@ -144,12 +154,31 @@ class Following:
         self._post(followed, PROOF_BYTES)
 
     def _post(self, followed: Followed, proof_bytes: int) -> None:
-        def read_on() -> None:
-            if _index(self._shared, followed, proof_bytes):
-                with self._turn:
-                    self._wait(followed, PAUSE_SECONDS)
+        key = followed.enrollment_id
+        with self._turn:
+            _, before = self._waiting.get(key, (followed, 0))
+            self._waiting[key] = (followed, max(before, proof_bytes))
+        self._post_quietly("extension", self._read_group)
 
-        self._post_quietly(f"extension:{followed.enrollment_id}", read_on)
+    def _read_group(self) -> None:
+        """Read all that are due as one group, and the rest, if they are more, in a further one behind the calls."""
+        with self._turn:
+            keys = _next_group(tuple(self._waiting), self._alone)
+            group = [self._waiting.pop(key) for key in keys]
+            more = bool(self._waiting)
+        if not group:
+            return
+        if more:
+            self._post_quietly("extension", self._read_group)
+        try:
+            pending = _extend(self._shared, group)
+        except BaseException:
+            self._alone.update(keys)
+            raise
+        self._alone.difference_update(keys)
+        with self._turn:
+            for followed in pending:
+                self._wait(followed, PAUSE_SECONDS)
 
     def _post_quietly(self, name: str, job: Callable[[], object]) -> None:
         try:
@@ -180,15 +209,21 @@ def _followed(state: State, now_ms: int) -> tuple[Followed, ...]:
     return tuple(found)
 
 
-def _index(shared: Shared, followed: Followed, proof_bytes: int) -> bool:
-    """Read a source on; whether some of what stood before it grew is still to be compared."""
-    session: Session = shared.session
-    pending = False
-    for result in index(
-        session, followed.project, source_ref=followed.enrollment_id, proof_bytes=proof_bytes
-    ):
-        if isinstance(result, tuple):
-            shared.note_failure("extension", result[1])
-        else:
-            pending = not result.source.is_prefix_proven
-    return pending
+def _next_group(waiting: Sequence[str], alone: AbstractSet[str]) -> Sequence[str]:
+    """Which of the sources that wait are read next: the first, and with it others unless it is to be read alone."""
+    if waiting and waiting[0] in alone:
+        return waiting[:1]
+    return [key for key in waiting if key not in alone][:GROUP_MAX]
+
+
+def _extend(shared: Shared, group: Sequence[tuple[Followed, int]]) -> tuple[Followed, ...]:
+    """Read sources on; those of which some of what stood before they grew is still to be compared."""
+    share = max(MIB, PROOF_BYTES // max(1, sum(wanted > 0 for _, wanted in group)))
+    due = [Due(followed.project, followed.enrollment_id, min(wanted, share)) for followed, wanted in group]
+    pending = []
+    for (followed, _), result in zip(group, extend_together(shared.session, due), strict=True):
+        if isinstance(result, Exception):
+            shared.note_failure("extension", result)
+        elif not result.source.is_prefix_proven:
+            pending.append(followed)
+    return tuple(pending)

@@ -41,8 +41,12 @@ from timeline.terms import Query, parse_query
 VISIBILITY: Final = "private-verified"
 """The one visibility that anything is recalled under (reference interface)."""
 
-HOOK_PREFIXES: Final = ("mcp__timeline__", "mcp__plugin_timeline_timeline__")
-"""How hosts name the tools of the server `timeline` in their hooks; the second in Claude's plugin."""
+HOOK_PREFIXES: Final = (
+    "mcp__timeline__",
+    "mcp__plugin_timeline_timeline__",
+    "mcp__plugin-timeline_timeline__",
+)
+"""How hosts name the tools of the server `timeline` in their hooks; the second in Claude's plugin, the third in Kimi's."""
 
 _TIME_CHARACTERS: Final = len("YYYY-MM-DDTHH:MM:SS.mmmZ")
 _EVENT_ID_CHARACTERS: Final = len("timeline-event:") + 32

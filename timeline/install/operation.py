@@ -19,6 +19,7 @@ from timeline.install.placed import (
     check_writable,
     look,
     missing_folders,
+    remove_folders,
     replace,
     take_away,
 )
@@ -105,7 +106,7 @@ def install(setup: Setup, changes: Sequence[Change]) -> None:
 
 
 def uninstall(setup: Setup, changes: Sequence[Change]) -> None:
-    """Make the planned changes; each record is forgotten after its file is as it was.
+    """Make the planned changes; the records are forgotten when all files are as they were.
 
     Raises:
         StateBusyError, HostFileChangedError, InstallError, StateError: see ``install``.
@@ -118,10 +119,13 @@ def uninstall(setup: Setup, changes: Sequence[Change]) -> None:
         remove_temporaries(setup.records.folder)
         for change in changes:
             if change.after is None:
-                folders = () if change.record is None else tuple(map(Path, change.record.folders))
-                take_away(change.found, folders)
+                take_away(change.found)
             elif change.act is not Act.NOTHING:
                 replace(change.found, change.after)
+        # The files of a host share folders: those go when all files have gone, and are known until then.
+        records = [change.record for change in changes if change.record is not None and change.after is None]
+        remove_folders({Path(folder) for record in records for folder in record.folders})
+        for change in changes:
             setup.records.drop(setup.host, setup.scope, change.file.path)
     with suppress(OSError):  # not empty while anything is installed
         setup.records.folder.rmdir()

@@ -7,6 +7,7 @@ since it was looked at is not replaced.
 
 import os
 import stat
+from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -122,8 +123,8 @@ def replace(found: Placed, content: bytes) -> None:
         raise
 
 
-def take_away(found: Placed, folders: tuple[Path, ...]) -> None:
-    """Remove a file that we made, and the folders that we made for it as far as they are empty.
+def take_away(found: Placed) -> None:
+    """Remove a file that we made.
 
     Raises:
         HostFileChangedError: something else stands there by now.
@@ -132,8 +133,12 @@ def take_away(found: Placed, folders: tuple[Path, ...]) -> None:
     _check_same(found)
     if found.content is not None:
         remove_private(found.target)
-    for folder in reversed(folders):
-        with suppress(OSError):  # others put something in, or took it away themselves
+
+
+def remove_folders(folders: Collection[Path]) -> None:
+    """Remove folders that we made, innermost first, as far as nobody has put anything in."""
+    for folder in sorted(folders, key=lambda folder: len(folder.parts), reverse=True):
+        with suppress(OSError):  # not empty, or gone already
             folder.rmdir()
             sync_directory(folder.parent)
 

@@ -24,7 +24,7 @@ class Loop:
         self._loop = asyncio.new_event_loop()
         self._loop.set_exception_handler(self._on_loop_fault)
         self._pool = ThreadPoolExecutor(MCP_WORKERS_MAX, thread_name_prefix="mcp-call")
-        self._ending = asyncio.Event()
+        self._arrivals: asyncio.Queue[Arrival | None] = asyncio.Queue()
         self._sessions: dict[asyncio.Task[None], Session] = {}
 
     def run(self) -> None:
@@ -36,14 +36,16 @@ class Loop:
 
     def admit(self, arrival: Arrival) -> None:
         """Begin a session. Not after ``end``."""
-        self._loop.call_soon_threadsafe(self._begin, arrival)
+        self._loop.call_soon_threadsafe(self._arrivals.put_nowait, arrival)
 
     def end(self) -> None:
         """Close all sessions, and end."""
-        self._loop.call_soon_threadsafe(self._ending.set)
+        self._loop.call_soon_threadsafe(self._arrivals.put_nowait, None)
 
     async def _serve(self) -> None:
-        await self._ending.wait()
+        # In a task, and not in a callback of the loop: where ``sniffio`` is installed, anyio finds no loop in one.
+        while (arrival := await self._arrivals.get()) is not None:
+            self._begin(arrival)
         for session in self._sessions.values():
             session.close()
         if self._sessions:
