@@ -121,6 +121,19 @@ def list_consents(session: Session, root: str | None) -> tuple[StandingConsent, 
         return tuple(one for one in state.view.consents if project in {None, one.policy.project})
 
 
+def may_spend(session: Session, receipt: Receipt) -> bool:
+    """Whether a standing consent covers a receipt as things are: whether it is worth looking for its prompt.
+
+    Raises:
+        StateError, SidecarError: the state cannot be used.
+    """
+    now_ms = session.ports.clock.now_ms()
+    if receipt.expires_at <= now_ms:
+        return False
+    with session.reading_local() as state:
+        return decide_spending(state.view, receipt, now_ms) is not None
+
+
 def spend_on_consent(session: Session, receipt: Receipt) -> Enrollment | None:
     """Enroll the session of a receipt if the owner's standing consent covers it and its transcript shows the prompt.
 

@@ -10,6 +10,7 @@ was given by whoever started it.
 
 import os
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -147,7 +148,12 @@ def processes_named(names: frozenset[str]) -> tuple[Process, ...]:
 
 
 def _has_proc() -> bool:
-    return Path(_PROC, "self", "stat").exists()
+    return _is_proc(_PROC)
+
+
+@cache
+def _is_proc(folder: str) -> bool:
+    return Path(folder, "self", "stat").exists()
 
 
 def _open_folder(pid: int) -> int | None:

@@ -1,13 +1,16 @@
 """Hooks and tools over the daemon's real socket, from processes below one that the system shows as a host (T15, X1)."""
 
 import shutil
+import threading
+import time
 
 import pytest
 
 from tests.daemon.conftest import RunningDaemon, answered
-from tests.simulators.host_process import host_process
+from tests.simulators.host_process import SECONDS, host_process
 from tests.simulators.hosts import pytest_output
 from timeline import consenting, service
+from timeline.daemon import reception
 
 SEARCH = "session_timeline_search"
 ARGUMENTS = {"query": "pytest passed"}
@@ -235,6 +238,26 @@ def test_a_standing_consent_spends_the_receipt_once_the_prompt_stands_in_the_tra
     (found,) = service.list_sources(daemon.world.session, daemon.world.root)
     assert found.source.enrollment.consent is not None
     assert daemon.ask("status")["watching"] == 1
+
+
+@pytest.mark.requirement("D6")
+def test_a_prompt_that_is_written_late_is_looked_for_again(
+    daemon: RunningDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Some hosts write it after the hook of the first tool; no further hook is needed."""
+    monkeypatch.setattr(reception, "_CONSENT_PAUSE_SECONDS", 0.01)
+    monkeypatch.setattr(reception, "_CONSENT_TRIES", 1000)
+    consenting.set_consent(daemon.world.session, daemon.world.root, "codex", follow=True, allowed=True)
+    daemon.hook("UserPromptSubmit", prompt="go on")
+    daemon.hook("PreToolUse", tool_name="Bash", tool_input={}, tool_use_id="a")
+    daemon.settle()
+    assert service.list_sources(daemon.world.session, daemon.world.root) == ()
+    daemon.rollout.clock = lambda: daemon.world.clock.at_ms
+    write_more(daemon, 40)
+    end = time.monotonic() + SECONDS
+    while not daemon.diary("receipt")[1:] and time.monotonic() < end:
+        threading.Event().wait(0.01)
+    assert [entry["standing"] for entry in daemon.diary("receipt")] == ["issued", "spent"]
 
 
 def test_without_a_standing_consent_a_receipt_waits_for_the_owner(daemon: RunningDaemon) -> None:

@@ -84,6 +84,33 @@ def test_calls_go_before_work(worker: Worker) -> None:
     assert order == ["call", "work"]
 
 
+def test_who_gives_up_first_is_answered_first(worker: Worker) -> None:
+    """A hook is not kept by the tools that came before it."""
+    running, go, order = threading.Event(), threading.Event(), []
+
+    def hold() -> None:
+        running.set()
+        go.wait(SECONDS)
+
+    worker.post("first", hold)
+    assert running.wait(SECONDS)
+    callers = []
+    for number, wait_seconds in enumerate((2 * SECONDS, 2 * SECONDS, SECONDS)):
+        caller = threading.Thread(
+            target=lambda number=number, wait_seconds=wait_seconds: worker.call(
+                lambda: order.append(number), wait_seconds=wait_seconds
+            )
+        )
+        caller.start()
+        callers.append(caller)
+        while len(worker._calls) != number + 1:  # until the call is queued
+            threading.Event().wait(0.001)
+    go.set()
+    for caller in callers:
+        caller.join(SECONDS)
+    assert order == [2, 0, 1]
+
+
 def test_work_that_fails_is_told(worker: Worker, failures) -> None:
     """And ends nothing."""
     worker.post("broken", lambda: 1 / 0)

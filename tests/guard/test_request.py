@@ -62,6 +62,7 @@ def test_our_tools_are_known_by_their_server(tool: Tool) -> None:
     """The server and the plugin's server; the same name of another server is not ours."""
     assert tool_named(f"mcp__timeline__{tool}") is tool
     assert tool_named(f"mcp__plugin_timeline_timeline__{tool}") is tool
+    assert tool_named(f"mcp__plugin-timeline_timeline__{tool}") is tool
     for other in ("", "mcp__other__", "mcp__timeline2__", "mcp__mcp__timeline__", "mcp__timeline__x_"):
         assert tool_named(f"{other}{tool}") is None
     assert tool_named("Bash") is None

@@ -1,5 +1,6 @@
 """A session with the SDK's own client, over a socket that the daemon has handed in."""
 
+import asyncio
 import logging
 import socket
 import threading
@@ -7,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import anyio
+import anyio._core._eventloop as anyio_loops
 import anyio.abc
 import mcp_types as types
 import pytest
@@ -150,6 +152,29 @@ def test_bytes_that_were_read_with_the_first_line_are_not_lost(server: McpServer
     host.send(b'hod":"ping"}')
     assert [host.read()["id"], host.read()["id"]] == [1, 2]
     host.close()
+
+
+def test_a_session_begins_where_sniffio_is_installed(
+    server: McpServer, desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With that package anyio knows a loop in tasks only: a session that began in a callback would never answer."""
+
+    class Sniffio:
+        class AsyncLibraryNotFoundError(RuntimeError):
+            pass
+
+        def current_async_library(self) -> str:
+            if asyncio.current_task() is None:
+                raise self.AsyncLibraryNotFoundError
+            return "asyncio"
+
+    monkeypatch.setattr(anyio_loops, "sniffio", Sniffio())
+    hello = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
+    ours, theirs = socket.socketpair()
+    with ours:
+        ours.settimeout(WAIT_SECONDS)
+        server.serve(theirs, hello, desk)
+        assert b'"id":1' in ours.recv(65536)
 
 
 def test_initialize_and_the_first_request_may_come_together(server: McpServer, desk: Desk) -> None:

@@ -247,4 +247,4 @@ def _show_on_terminal(sections: list[Section]) -> None:
             line = Text.assemble(
                 "  ", (_MARKS[tone], _STYLES[tone]), " ", (text, "dim" if tone == "quiet" else "")
             )
-            console.print(line)
+            console.print(line, soft_wrap=True)

@@ -37,6 +37,10 @@ _READS_ON: Final = frozenset(
 """Events after which the host has written something that a followed source may show."""
 
 
+_CONSENT_TRIES: Final = 3
+_CONSENT_PAUSE_SECONDS: Final = 1.0
+"""How often, and how long apart, it is looked for the prompt in the transcript after each event of its session."""
+
 _HINTS: Final = frozenset({"SessionStart", "PostCompact"})
 """Events after which the model has forgotten what happened, or has not known it."""
 
@@ -132,26 +136,35 @@ class Reception:
 
     def _spend_on_consent(self, event: HookEvent) -> None:
         """Let the owner's standing consent spend this session's receipt, once its transcript shows the prompt."""
-        key = (event.host, event.session)
         with self._turn:
-            receipt = self._pending.get(key)
-        if receipt is None:
-            return
-        if receipt.expires_at <= self._shared.now_ms():
-            self._forget(key, receipt)
-            return
+            receipt = self._pending.get((event.host, event.session))
+        if receipt is not None:
+            self._try_consent(receipt, _CONSENT_TRIES)
+
+    def _try_consent(self, receipt: "Receipt", tries: int) -> None:
+        key = (receipt.binding.host, receipt.binding.session)
 
         def spend() -> None:
-            from timeline.consenting import spend_on_consent  # most timelines have no standing consent
+            from timeline.consenting import (
+                may_spend,
+                spend_on_consent,
+            )  # most timelines have no standing consent
 
-            enrollment = spend_on_consent(self._shared.session, receipt)
-            if enrollment is not None:
+            session = self._shared.session
+            if not may_spend(session, receipt):
                 self._forget(key, receipt)
-                self._shared.diary.write("receipt", host=event.host, session=event.session, standing="spent")
+            elif spend_on_consent(session, receipt) is not None:
+                self._forget(key, receipt)
+                self._shared.diary.write("receipt", host=key[0], session=key[1], standing="spent")
                 self._following.refresh()
+            elif tries > 1:
+                # Some hosts call the hook of a tool before they have written the prompt.
+                later = threading.Timer(_CONSENT_PAUSE_SECONDS, self._try_consent, (receipt, tries - 1))
+                later.daemon = True
+                later.start()
 
         try:
-            self._shared.worker.post(f"consent:{event.host}:{event.session}", spend)
+            self._shared.worker.post(f"consent:{key[0]}:{key[1]}", spend)
         except DaemonStoppingError:  # the receipt waits in the state
             return
 

@@ -1,16 +1,20 @@
 """The one thread that touches the timeline: jobs run on it one after the other.
 
 A call waits for its job; work that nobody waits for is named, and a name that already waits is not queued again, so
-that a hundred changes of one file become one reading. Calls go first. While there is nothing to do the thread sleeps
-without a timeout.
+that a hundred changes of one file become one reading. Calls go first, and of them the one whose caller gives up
+first: a hook has a seventh of a second, a tool a minute. While there is nothing to do the thread sleeps without a
+timeout.
 """
 
+import heapq
+import itertools
 import threading
-from collections import OrderedDict, deque
+from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Final, TypeVar
 
+from timeline.clock import Stopwatch, SystemStopwatch
 from timeline.daemon.errors import DaemonBusyError, DaemonStoppingError
 
 Result = TypeVar("Result")
@@ -22,11 +26,16 @@ CALLS_MAX: Final = 256
 class Worker:
     """Runs jobs. Its thread begins with ``start`` and ends with ``stop``, which lets what is queued finish."""
 
-    def __init__(self, on_failure: Callable[[str, Exception], None]) -> None:
+    def __init__(
+        self, on_failure: Callable[[str, Exception], None], stopwatch: Stopwatch | None = None
+    ) -> None:
         """``on_failure`` is told of work that nobody waited for and that failed, by its name."""
         self._on_failure = on_failure
+        self._stopwatch = SystemStopwatch() if stopwatch is None else stopwatch
         self._turn = threading.Condition()
-        self._calls: deque[Callable[[], None]] = deque()
+        self._numbers = itertools.count()
+        self._calls: list[tuple[float, int, Callable[[], None]]] = []
+        """A heap, by the moment at which the caller gives up; of the same moment, in the order in which they came."""
         self._work: OrderedDict[str, Callable[[], object]] = OrderedDict()
         self._stopping = False
         self._idle = threading.Event()
@@ -60,7 +69,8 @@ class Worker:
             if len(self._calls) >= CALLS_MAX:
                 message = f"{CALLS_MAX} calls wait already"
                 raise DaemonBusyError(message)
-            self._calls.append(run)
+            ends = self._stopwatch.seconds() + wait_seconds
+            heapq.heappush(self._calls, (ends, next(self._numbers), run))
             self._idle.clear()
             self._turn.notify()
         try:
@@ -109,7 +119,7 @@ class Worker:
                     self._idle.set()
                     self._turn.wait()
                 if self._calls:
-                    name, job = "call", self._calls.popleft()
+                    name, job = "call", heapq.heappop(self._calls)[2]
                 elif self._work:
                     name, job = self._work.popitem(last=False)
                 else:

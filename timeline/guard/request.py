@@ -46,7 +46,7 @@ HOOK_PREFIXES: Final = (
     "mcp__plugin_timeline_timeline__",
     "mcp__plugin-timeline_timeline__",
 )
-"""How hosts name the tools of the server `timeline` in their hooks; the second in Claude's plugin, the third in Kimi's."""
+"""How hosts name the tools of the server `timeline` in their hooks; then in Claude's plugin and in Kimi's."""
 
 _TIME_CHARACTERS: Final = len("YYYY-MM-DDTHH:MM:SS.mmmZ")
 _EVENT_ID_CHARACTERS: Final = len("timeline-event:") + 32
