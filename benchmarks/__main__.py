@@ -4,7 +4,7 @@ import json
 import sys
 from dataclasses import asdict
 
-from benchmarks import adapters, commit, daemon, follow, hook, index, log, recheck, search, startup
+from benchmarks import adapters, commit, daemon, follow, group, hook, index, log, recheck, search, startup
 from benchmarks.measure import Figure
 
 _ALL = {
@@ -16,6 +16,7 @@ _ALL = {
     "index": index.figures,
     "follow": follow.figures,
     "commit": commit.figures,
+    "group": group.figures,
     "daemon": daemon.figures,
     "log": log.figures,
 }

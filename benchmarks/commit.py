@@ -116,13 +116,13 @@ def _reference(state: State) -> Iterator[Take]:
             began = time.perf_counter()
             database.execute("INSERT INTO leaf (salt, envelope) VALUES (?, ?)", (salt, envelope))
             for folder in (locations.state, locations.trust):
-                _replace(folder / "reference", note)
+                replace_durably(folder / "reference", note)
             return time.perf_counter() - began
 
         yield write
 
 
-def _replace(path: Path, content: bytes) -> None:
+def replace_durably(path: Path, content: bytes) -> None:
     """Replace a file as durably as ``timeline.files`` does, and no more."""
     temporary = path.with_suffix(".new")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

@@ -25,6 +25,7 @@ from benchmarks.measure import Figure, alternate, percentile, ratio, run
 from benchmarks.worlds import HERE, session_at
 from tests.simulators.host_process import HostProcess, host_process
 from timeline import __version__, service
+from timeline import relay as relay_program
 from timeline.daemon.following import PROOF_BYTES
 from timeline.simulated_host import CodexRollout, stepping_clock
 
@@ -69,9 +70,7 @@ def _idle(session: service.Session, process: "subprocess.Popen[bytes]", seconds:
     before = _count(process.pid)
     time.sleep(seconds)
     after = _count(process.pid)
-    with subprocess.Popen(_WAITING, stdin=subprocess.PIPE) as bare:
-        time.sleep(0.3)
-        plain = _count(bare.pid).rss
+    plain = _bare_rss()
     wakes = (after.switches - before.switches) * _IDLE_SECONDS / seconds
     detail = f"{after.switches - before.switches} in {seconds:.0f} s, {after.io_bytes - before.io_bytes} bytes read"
     return [
@@ -108,6 +107,7 @@ def _recall(session: service.Session, rollout: Path, folder: Path, rounds: int) 
         host.hold(rollout)
         (home / "thread-writer-locks").mkdir(exist_ok=True)
         host.hold(home / "thread-writer-locks" / f"{thread}.lock")
+        memory = _relay_memory(session, host)
         with closing(_relay(session, host)) as relay:
             take = _searching(session, host, relay, thread, str(folder / "project"))
             alternate(5, take)
@@ -119,8 +119,33 @@ def _recall(session: service.Session, rollout: Path, folder: Path, rounds: int) 
     return [
         Figure(
             "permit and search in the daemon / python that does nothing", ratio(ours, bare), "x", 0.5, detail
-        )
+        ),
+        memory,
     ]
+
+
+def _relay_memory(session: service.Session, host: HostProcess) -> Figure:
+    """What a relay holds that has carried a host's first messages to the daemon."""
+    command = [sys.executable, "-I", "-S", "-E", "-B", relay_program.__file__, "codex"]
+    pid, line = host.spawn([*command, str(session.locations.runtime)])
+    with line:
+        _begin(line)
+        ours, plain = _count(pid).rss, _bare_rss()
+    host.reap(pid)
+    return Figure(
+        "relay: resident memory / bare python",
+        ours / plain,
+        "x",
+        1.5,
+        f"{ours / 1e6:.1f} MB against {plain / 1e6:.1f} MB",
+    )
+
+
+def _bare_rss() -> int:
+    """Of a Python that waits."""
+    with subprocess.Popen(_WAITING, stdin=subprocess.PIPE) as bare:
+        time.sleep(0.3)
+        return _count(bare.pid).rss
 
 
 def _searching(
@@ -169,6 +194,12 @@ def _searching(
 def _relay(session: service.Session, host: HostProcess) -> socket.socket:
     connection = host.connect(session.locations.socket)
     connection.sendall(f"timeline/1 {__version__} mcp codex\n".encode())
+    _begin(connection)
+    return connection
+
+
+def _begin(connection: socket.socket) -> None:
+    """What every host says first."""
     hello = {
         "protocolVersion": "2025-06-18",
         "capabilities": {},
@@ -176,7 +207,6 @@ def _relay(session: service.Session, host: HostProcess) -> socket.socket:
     }
     _exchange(connection, {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello})
     connection.sendall(b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
-    return connection
 
 
 def _exchange(connection: socket.socket, message: dict[str, Any]) -> dict[str, Any]:
@@ -205,9 +235,12 @@ def _append(folder: Path) -> list[Figure]:
     transcript.write_bytes(whole[: 50 << 20])
     session = session_at(folder)
     _enroll(session, folder / "project", transcript)
+    for result in service.index(session, str(folder / "project")):
+        if isinstance(result, tuple):
+            raise result[1]
     with _daemon(session) as process:
         added, size = 20_000, 50 << 20
-        _until(lambda: _indexed(session, folder) >= size - (1 << 20))
+        _ask(session, "status")  # the file is watched by then
         before, began = _count(process.pid).io_bytes, time.monotonic()
         steps = 8
         for _ in range(steps):

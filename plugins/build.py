@@ -11,13 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from timeline import __version__
+from timeline.dialects import KIMI_PLUGIN_PREFIX
 from timeline.install.places import SERVER, hook_groups, hook_list
 
 NAME = "timeline"
 DESCRIPTION = "What happened in earlier sessions, as signed and re-checked evidence"
-
-PLUGIN_TOOLS = "mcp__plugin-timeline_timeline__.*"
-"""How Kimi Code names the tools of this plugin's server: `plugin-<plugin>:<server>`, made fit for a tool's name."""
 
 Files = dict[str, Any]
 """Path below the folder to the JSON document there."""
@@ -76,7 +74,7 @@ def _list(host: str) -> list[Any]:
     hooks = [dict(hook) for hook in hook_list(host, f"timeline run-hook {host}")]
     for hook in hooks:
         if hook["event"] == "PreToolUse":
-            hook["matcher"] = f"{hook['matcher']}|{PLUGIN_TOOLS}"
+            hook["matcher"] = f"{hook['matcher']}|{KIMI_PLUGIN_PREFIX}.*"
     return hooks
 
 

@@ -14,6 +14,7 @@ from typing import Final, Literal
 import msgspec
 
 from timeline.clock import format_utc
+from timeline.hosts import EVENTS
 
 SESSIONS_MAX: Final = 256
 """Sessions that are remembered; the one that was seen longest ago goes first."""
@@ -27,30 +28,8 @@ SILENT_SECONDS: Final = 300
 SILENT_SHOWN_SECONDS: Final = 24 * 3600
 """How long after its last growth a session is still called silent: later nobody works in it."""
 
-HOOK_EVENTS: Final = frozenset(
-    {
-        "Interrupt",
-        "Notification",
-        "PermissionRequest",
-        "PermissionResult",
-        "PostCompact",
-        "PostToolUse",
-        "PostToolUseFailure",
-        "PreCompact",
-        "PreToolUse",
-        "SessionEnd",
-        "SessionStart",
-        "Stop",
-        "StopFailure",
-        "SubagentStart",
-        "SubagentStop",
-        "UserPromptSubmit",
-    }
-)
-"""Names of hook events that are remembered as they are."""
-
 OTHER_EVENT: Final = "other"
-"""Under which every other name is remembered: whoever calls the hook cannot fill the memory with names."""
+"""Under which each event is remembered that is not in ``EVENTS``: whoever calls cannot fill the memory with names."""
 
 ProcessKey = tuple[int, int]
 """Process id and start time as ``timeline.processes`` gives them; together they name one process."""
@@ -157,7 +136,7 @@ class Activity:
         Without a size all growth that is known is taken as accounted for. What is ``None`` replaces nothing.
         """
         seen = self._touch(host, session)
-        seen.hooks[event if event in HOOK_EVENTS else OTHER_EVENT] = at_ms
+        seen.hooks[event if event in EVENTS else OTHER_EVENT] = at_ms
         seen.hook_at_ms = at_ms
         seen.project = project or seen.project
         seen.process = process or seen.process

@@ -5,7 +5,8 @@ tool argument (T8). A field that is missing, partial or of another form makes no
 """
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
@@ -17,6 +18,11 @@ if TYPE_CHECKING:
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9:_.@/-]{0,127}", re.ASCII)
 _PROJECT_CHARACTERS_MAX = 4096
+
+SCOPE_FIELD: Final = "agent_spine_scope"
+"""Where a hook's input or a tool's arguments may hold scope fields, besides at their top."""
+
+_GROUP_NAMES: Final = frozenset({"group", "groups", "groupid", "groupids", "groupref", "groupscope"})
 
 
 class Route(msgspec.Struct, frozen=True):
@@ -71,6 +77,22 @@ class Binding(msgspec.Struct, frozen=True):
 def is_scope_id(value: str) -> bool:
     """Whether a text can name a session, user, tenant or task."""
     return _ID.fullmatch(value) is not None
+
+
+def folded(name: str) -> str:
+    """A field's name without case, hyphens and underscores: another spelling of a group is a group all the same."""
+    return name.replace("_", "").replace("-", "").casefold()
+
+
+def is_group(name: str) -> bool:
+    """Whether a field of this name claims a group, in any spelling."""
+    return folded(name) in _GROUP_NAMES
+
+
+def names_group(found: Mapping[str, object]) -> bool:
+    """Whether an object claims a group, at its top or in its scope, whatever the value is (T8)."""
+    nested = found.get(SCOPE_FIELD)
+    return any(is_group(name) for scope in (found, nested) if isinstance(scope, Mapping) for name in scope)
 
 
 def _check_id(name: str, value: str) -> None:

@@ -14,7 +14,7 @@ from timeline.guard.presence import Caller, multiplexer_of
 from timeline.hosts import HOST_VARIABLES
 from timeline.keystore import read_pins
 from timeline.paths import Locations
-from timeline.processes import chain_of, environment_of, processes_named
+from timeline.processes import chain_of, environment_of, in_user_namespace, processes_named
 from timeline.store import open_store
 
 _NEWEST_POLICY = "SELECT idx, envelope FROM leaf WHERE instr(envelope, ?) > 0 ORDER BY idx DESC LIMIT 1"
@@ -27,7 +27,7 @@ def find_caller(environment: Mapping[str, str]) -> Caller:
     carried |= HOST_VARIABLES & environment.keys()
     names = multiplexer_of(chain)
     attached = tuple(chain_of(process.pid) for process in processes_named(names)) if names else ()
-    return Caller(chain, tuple(sorted(carried)), attached)
+    return Caller(chain, tuple(sorted(carried)), attached, in_user_namespace())
 
 
 def find_rules(locations: Locations) -> Policy | None:

@@ -19,7 +19,7 @@ from timeline.guard.prompted import shows_new_prompt
 from timeline.guard.receipt import Receipt, spend_receipt
 from timeline.hosts import HOSTS
 from timeline.provider import adapter_for
-from timeline.service import Session, canonical_root, list_receipts
+from timeline.service import Session, canonical_root, list_receipts, project_of
 from timeline.source import check_grown, take_snapshot
 from timeline.view import EnrolledSource, LogView, Standing, transcript_of
 
@@ -152,7 +152,7 @@ def spend_on_consent(session: Session, receipt: Receipt) -> Enrollment | None:
             return None
         adapter = adapter_for(state.view.formats, receipt.binding.host)
     # Outside of the lock: up to 16 MiB are read.
-    if not shows_new_prompt(receipt, adapter):
+    if not shows_new_prompt(receipt, adapter, project_of):
         return None
     config = load_config(session.locations.settings)
     with session.writing() as state:

@@ -31,6 +31,7 @@ class DaemonStatus(msgspec.Struct, frozen=True):
     watching: int = 0
     mcp_sessions: int = 0
     permits: int = 0
+    log_readings: int = 0
     activity: ActivityReport = ActivityReport()
 
 

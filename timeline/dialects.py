@@ -9,6 +9,7 @@ What a person typed is not kept, and neither is what a tool answered.
 The measurements behind each rule: docs/spec/hooks.md.
 """
 
+import re
 from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
@@ -17,20 +18,22 @@ import msgspec
 
 from sidecars.errors import SidecarError
 from sidecars.identity import strict_loads_with_floats
+from timeline.binding import names_group
 from timeline.errors import HookInputError
 from timeline.hosts import HOSTS, Host
-from timeline.limits import HOOK_INPUT_BYTES_MAX
+from timeline.limits import HOOK_INPUT_BYTES_MAX, PATH_BYTES_MAX
 
 CONTEXT_CHARACTERS_MAX: Final = 10_000
 """What Claude Code takes as ``additionalContext``; longer text is cut off for every host."""
 
-OUR_TOOLS: Final = "mcp__timeline__.*"
-OUR_PLUGIN_TOOLS: Final = "mcp__plugin_timeline_timeline__.*"
-"""Matchers of the guarded tools: of the server ``timeline``, and of Claude's plugin of that name."""
+TOOL_PREFIX: Final = "mcp__timeline__"
+CLAUDE_PLUGIN_PREFIX: Final = "mcp__plugin_timeline_timeline__"
+KIMI_PLUGIN_PREFIX: Final = "mcp__plugin-timeline_timeline__"
+TOOL_PREFIXES: Final = (TOOL_PREFIX, CLAUDE_PLUGIN_PREFIX, KIMI_PLUGIN_PREFIX)
+"""What hosts put before the names of the guarded tools: of the server ``timeline``, and of the plugins of that name."""
 
-_SCOPE_FIELD: Final = "agent_spine_scope"
-_GROUP: Final = frozenset({"group", "groups", "groupid", "groupids", "groupref", "groupscope"})
 _NAME_CHARACTERS_MAX: Final = 256
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 class HookEvent(msgspec.Struct, frozen=True, kw_only=True):
@@ -85,7 +88,7 @@ _CODEX: Final = Dialect(
     subscriptions=(
         Subscription("SessionStart"),
         Subscription("UserPromptSubmit"),
-        Subscription("PreToolUse", OUR_TOOLS),
+        Subscription("PreToolUse", f"{TOOL_PREFIX}.*"),
         Subscription("PostToolUse", "Bash"),
         Subscription("PostCompact"),
     ),
@@ -99,7 +102,7 @@ _CLAUDE: Final = Dialect(
     subscriptions=(
         Subscription("SessionStart"),
         Subscription("UserPromptSubmit"),
-        Subscription("PreToolUse", f"{OUR_TOOLS}|{OUR_PLUGIN_TOOLS}"),
+        Subscription("PreToolUse", f"{TOOL_PREFIX}.*|{CLAUDE_PLUGIN_PREFIX}.*"),
         Subscription("PostToolUse", "Bash|BashOutput"),
         Subscription("PostToolUseFailure", "Bash|BashOutput"),
         Subscription("PostCompact"),
@@ -115,7 +118,7 @@ _KIMI: Final = Dialect(
     subscriptions=(
         Subscription("SessionStart"),
         Subscription("UserPromptSubmit"),
-        Subscription("PreToolUse", OUR_TOOLS),
+        Subscription("PreToolUse", f"{TOOL_PREFIX}.*"),
         Subscription("PostToolUse", "Bash"),
         Subscription("PostToolUseFailure", "Bash"),
         Subscription("PostCompact"),
@@ -169,14 +172,12 @@ def _event_of(host: Host, dialect: Dialect, found: Mapping[str, object]) -> Hook
     if len(set(uses)) > 1:
         message = f"fields {' and '.join(dialect.tool_use)} of the hook's input differ"
         raise HookInputError(message)
-    transcript = (
-        None if host.transcript_field is None else _optional(found, host.transcript_field, bound=False)
-    )
+    transcript = None if host.transcript_field is None else _optional_path(found, host.transcript_field)
     return HookEvent(
         host=host.name,
         event=_required(found, "hook_event_name"),
         session=_required(found, host.session_field),
-        cwd=_required(found, host.cwd_field, bound=False),
+        cwd=_given(host.cwd_field, _optional_path(found, host.cwd_field)),
         transcript=transcript,
         thread=None if dialect.agent is None else _optional(found, dialect.agent),
         turn=None if host.turn_field is None else _optional(found, host.turn_field),
@@ -184,26 +185,44 @@ def _event_of(host: Host, dialect: Dialect, found: Mapping[str, object]) -> Hook
         tool=_optional(found, "tool_name"),
         tool_input=_mapping(found, "tool_input"),
         tool_use=uses[0] if uses else None,
-        names_group=_names_group(found),
+        names_group=names_group(found),
     )
 
 
-def _required(found: Mapping[str, object], name: str, *, bound: bool = True) -> str:
-    value = _optional(found, name, bound=bound)
+def _required(found: Mapping[str, object], name: str) -> str:
+    return _given(name, _optional(found, name))
+
+
+def _given(name: str, value: str | None) -> str:
     if value is None:
-        message = f"field {name} of the hook's input must be a text"
-        raise HookInputError(message)
+        raise _no_text(name)
     return value
 
 
-def _optional(found: Mapping[str, object], name: str, *, bound: bool = True) -> str | None:
+def _optional(found: Mapping[str, object], name: str) -> str | None:
+    """A name. What a terminal would obey is in none: names are kept, and shown to the owner."""
     value = found.get(name)
     if value is None:
         return None
-    if not isinstance(value, str) or not value or (bound and len(value) > _NAME_CHARACTERS_MAX):
-        message = f"field {name} of the hook's input must be a text"
-        raise HookInputError(message)
+    if not isinstance(value, str) or not 0 < len(value) <= _NAME_CHARACTERS_MAX or not value.isprintable():
+        raise _no_text(name)
     return value
+
+
+def _optional_path(found: Mapping[str, object], name: str) -> str | None:
+    """A path; a longer one is none, and looking for its project would hold everybody up."""
+    value = found.get(name)
+    if value is None:
+        return None
+    if not isinstance(value, str) or not value or _CONTROL.search(value):
+        raise _no_text(name)
+    if len(value.encode("utf-8")) > PATH_BYTES_MAX:
+        raise _no_text(name)
+    return value
+
+
+def _no_text(name: str) -> HookInputError:
+    return HookInputError(f"field {name} of the hook's input must be a text of its form")
 
 
 def _mapping(found: Mapping[str, object], name: str) -> Mapping[str, object] | None:
@@ -211,12 +230,6 @@ def _mapping(found: Mapping[str, object], name: str) -> Mapping[str, object] | N
     if value is not None and not isinstance(value, dict):
         return None  # some hosts' own tools take a text; ours take an object, and are refused without one
     return value
-
-
-def _names_group(found: Mapping[str, object]) -> bool:
-    nested = found.get(_SCOPE_FIELD)
-    scopes = (found, nested if isinstance(nested, dict) else {})
-    return any(name.lower().replace("_", "").replace("-", "") in _GROUP for scope in scopes for name in scope)
 
 
 # -- what it is answered ---------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import msgspec
 
 from sidecars.leaf import Extension, Invalidation, PrefixProof
 from timeline.committing import Wanted, Work
-from timeline.errors import SourceError
+from timeline.errors import EnrollmentUnavailableError, SourceError
 from timeline.guard.enrollment import is_following
 from timeline.prefix import BROKEN, Chunk, check_chunks, committed_chunks, open_enrolled
 from timeline.source import Snapshot
@@ -30,8 +30,16 @@ class Round(NamedTuple):
 
 
 def current(state: State, source: EnrolledSource) -> EnrolledSource:
-    """The source as the log has it now; it must be active."""
-    return next(known for known in state.view.active if known.index == source.index)
+    """The source as the log has it now.
+
+    Raises:
+        EnrollmentUnavailableError: the owner has taken it back since, or it was replaced.
+    """
+    found = next((known for known in state.view.active if known.index == source.index), None)
+    if found is None:
+        message = f"{source.enrollment.enrollment_id}: not active any more"
+        raise EnrollmentUnavailableError(message)
+    return found
 
 
 def decide_extension(source: EnrolledSource, position: int, now: Snapshot) -> Extension | None:

@@ -30,7 +30,8 @@ _PROMPT = b'"UserPromptSubmit"'
 """The one event that is worth waiting for a daemon: its receipt is the way to consent."""
 
 _REFUSAL = b"timeline/1 "
-"""How a daemon of another version begins. An older one ends; the next hook starts ours."""
+_OLDER = b" older\n"
+"""How a daemon of another version begins, and how one ends that is older: it stops, and is replaced by ours."""
 
 
 def main(arguments: list[str]) -> None:
@@ -58,8 +59,13 @@ def main(arguments: list[str]) -> None:
         answer += piece
         if len(answer) > ANSWER_BYTES_MAX:
             return
+    if answer.startswith(_REFUSAL):
+        if answer.endswith(_OLDER):
+            # It ends, and the next is to be ours: clients of its own version would begin it again and again.
+            _start_daemon(runtime, _take_start_lock(runtime))
+        return
     # Empty, or one line to its newline: what a dying daemon has left unfinished is neither.
-    if answer.find(b"\n") == len(answer) - 1 and not answer.startswith(_REFUSAL):
+    if answer.find(b"\n") == len(answer) - 1:
         _signal.setitimer(_signal.ITIMER_REAL, 0)  # what has begun to be printed is printed whole
         while answer:
             answer = answer[posix.write(1, answer) :]
@@ -102,10 +108,10 @@ def _connect_later(runtime: str) -> _socket.socket:
 
     A host that was just started has its first prompt a few milliseconds after its session began, often its only one.
     """
-    import time
+    import select
 
     while (connection := _connect(runtime)) is None:
-        time.sleep(_PAUSE_SECONDS)
+        select.select((), (), (), _PAUSE_SECONDS)
     return connection
 
 

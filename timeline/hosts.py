@@ -5,6 +5,7 @@ is made of. Every host takes what its hook prints for the model, so the hook pri
 """
 
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
@@ -48,6 +49,12 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     servers_share_session: bool = False
 
 
+def home_folder(host: Host, environment: Mapping[str, str], user_home: Path) -> Path:
+    """Where a host keeps its configuration and sessions: what its variable says, else its place in the user's home."""
+    moved = environment.get(host.home_variable)
+    return Path(moved) if moved else user_home / host.home_default
+
+
 def _is_rollout(parts: tuple[str, ...], session: str) -> bool:
     """``2026/01/31/rollout-<time>-<session>.jsonl``; compressed ones end in more, and are refused by name later."""
     return bool(parts) and parts[-1].startswith("rollout-") and f"-{session}.jsonl" in parts[-1]
@@ -58,13 +65,14 @@ def _is_session_file(parts: tuple[str, ...], session: str) -> bool:
     return len(parts) == 2 and parts[1] == f"{session}.jsonl"  # slug and name
 
 
-_WIRE: Final = ("agents", "main", "wire.jsonl")
+MAIN_WIRE: Final = ("agents", "main", "wire.jsonl")
+"""Where below the folder of a session King and Kimi Code write its main agent's transcript."""
 
 
 def _is_wire(parts: tuple[str, ...], session: str) -> bool:
     """``…/<session or session_session>/agents/main/wire.jsonl``: the main agent's, never a subagent's (T71)."""
-    folder, rest = parts[: -len(_WIRE)], parts[-len(_WIRE) :]
-    return rest == _WIRE and bool(folder) and folder[-1] in {session, f"session_{session}"}
+    folder, rest = parts[: -len(MAIN_WIRE)], parts[-len(MAIN_WIRE) :]
+    return rest == MAIN_WIRE and bool(folder) and folder[-1] in {session, f"session_{session}"}
 
 
 _CODEX: Final = Host(
@@ -125,6 +133,28 @@ HOSTS: Final[Mapping[str, Host]] = MappingProxyType(
     {host.name: host for host in (_CODEX, _CLAUDE, _KING, _KIMI)}
 )
 """Host name to host. One is usable when ``adapters.registry`` has an adapter of that name."""
+
+EVENTS: Final = frozenset(
+    {
+        "Interrupt",
+        "Notification",
+        "PermissionRequest",
+        "PermissionResult",
+        "PostCompact",
+        "PostToolUse",
+        "PostToolUseFailure",
+        "PreCompact",
+        "PreToolUse",
+        "SessionEnd",
+        "SessionStart",
+        "Stop",
+        "StopFailure",
+        "SubagentStart",
+        "SubagentStop",
+        "UserPromptSubmit",
+    }
+)
+"""Names of hook events: those that Kimi Code 2.1.0 knows, and all that we have a hook for are among them."""
 
 CAPABILITY_VARIABLE: Final = "AGENTSPINE_TIMELINE_SESSION_CAPABILITY"
 """Where a launcher puts the secret of a session's transport."""

@@ -14,7 +14,7 @@ import select
 import socket
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Final
 
@@ -234,7 +234,10 @@ def _meet(runtime: Path, end: float, watch: Stopwatch) -> None:
     connection = find(runtime)
     with closing(connection), ending(connection) as ended:
         if speak(runtime, connection, VERSION_ASKED):
-            ended(end, watch)
+            # Meanwhile nobody begins another one, least of all a client of that version.
+            lock = _take_start_lock(runtime)
+            with nullcontext() if lock is None else _closed_after(lock):
+                ended(end, watch)
             message = f"{runtime / SOCKET_NAME}: an older daemon has ended"
             raise DaemonAwayError(message)
 

@@ -15,7 +15,7 @@ from timeline.daemon_status import Ask, DaemonFound, find_daemon
 from timeline.errors import StateMissingError
 from timeline.guard.enrollment import Consent, decide_consent
 from timeline.guard.receipt import pending_receipts
-from timeline.hosts import HOSTS
+from timeline.hosts import HOSTS, home_folder
 from timeline.service import REFUSALS, Session, canonical_root
 from timeline.state import State
 from timeline.view import EnrolledSource
@@ -173,7 +173,6 @@ def _hosts(session: Session, seen: tuple[SessionReport, ...]) -> tuple[HostSeen,
             if report.host == host.name:
                 for event, at in report.hooks.items():
                     hooks[event] = max(at, hooks.get(event, ""))
-        folder = Path(session.environment.get(host.home_variable) or home / host.home_default)
-        if hooks or folder.is_dir():
+        if hooks or home_folder(host, session.environment, home).is_dir():
             found.append(HostSeen(host.name, hooks))
     return tuple(found)

@@ -144,6 +144,17 @@ def processes_named(names: frozenset[str]) -> tuple[Process, ...]:
     return tuple(p for p in found if p is not None and p.uid == uid and p.name in names)
 
 
+def in_user_namespace() -> bool:
+    """Whether the user ids that we see are not the system's own (user_namespaces(7)); never where there are none."""
+    try:
+        content = Path(_PROC, "self", "uid_map").read_text(encoding="ascii")
+    except FileNotFoundError:
+        return False
+    except (OSError, UnicodeDecodeError):
+        return True
+    return content.split() != ["0", "0", "4294967295"]
+
+
 # -- Linux -----------------------------------------------------------------------------------------------------
 
 

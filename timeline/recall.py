@@ -26,7 +26,7 @@ from timeline.answers import (
 from timeline.binding import Binding, binding_of
 from timeline.clock import format_utc
 from timeline.config import Config, load_config
-from timeline.errors import EnrollmentUnavailableError, HookInputError, ScopeError, SourceError
+from timeline.errors import EnrollmentUnavailableError, HookInputError, SourceError
 from timeline.extend import current
 from timeline.guard.enrollment import Consent, check_consent, decide_consent, is_following
 from timeline.guard.errors import (
@@ -51,7 +51,7 @@ from timeline.hosts import HOSTS
 from timeline.index import index_source
 from timeline.limits import INDEX_BYTES_MAX
 from timeline.search import Answer, Status, Window, best_source, search
-from timeline.service import REFUSALS, Session, project_of
+from timeline.service import REFUSALS, Session, is_in_scope, project_at, project_of
 from timeline.state import State
 from timeline.view import EnrolledSource
 
@@ -115,7 +115,7 @@ def permit_call(  # noqa: PLR0913  # each is a fact of its own about the call, g
             raise HookInputError(message)
         request = with_project(parse_tool_input(asked, tool_input), project_of)
         config = load_config(session.locations.settings)
-        binding = config.bind(host=host, session=hook_session, project=_project_at(cwd))
+        binding = config.bind(host=host, session=hook_session, project=project_at(cwd))
         transport = bind_transport(host, hook_session, thread or hook_session, caller)
         # A permit opens nothing yet: the external anchors are asked when it is spent, not while the host waits.
         with session.reading_local() as state:
@@ -138,18 +138,6 @@ def _grant(state: State, request: Request, binding: Binding, transport: Transpor
     _check_transcript(transport, own)
     selected = _prior_source(state, own, request) if request.prior_sessions else own
     return Grant(binding, enrollment_id, selected.enrollment.source.ref, transport, caller.switched)
-
-
-def _project_at(cwd: str) -> str:
-    """The project of the folder that a host works in.
-
-    Raises:
-        ScopeError: not a path that a folder can have.
-    """
-    if not Path(cwd).is_absolute() or "\0" in cwd:
-        message = "scope field project: the host's working folder must be an absolute path"
-        raise ScopeError(message)
-    return project_of(cwd)
 
 
 def _check_transcript(transport: Transport, own: EnrolledSource) -> None:
@@ -246,7 +234,7 @@ class _Admission:
             CrossProviderError: other hosts are asked for without the owner's switch.
         """
         own = _own_source(self._state, permit.binding)
-        if not _is_in_scope(self.config, permit.binding):
+        if not is_in_scope(self.config, permit.binding):
             raise _not_enrolled()
         if (None if own is None else own.enrollment.enrollment_id) != permit.enrollment_id:
             raise _not_enrolled()
@@ -267,13 +255,6 @@ class _Admission:
         self.selected = found[0]
 
 
-def _is_in_scope(config: Config, binding: Binding) -> bool:
-    now = config.bind(
-        host=binding.host, session=binding.session, project=binding.project, route=binding.route
-    )
-    return now == binding
-
-
 # -- the tools -------------------------------------------------------------------------------------------------
 
 
@@ -292,7 +273,7 @@ def index_call(session: Session, book: PermitBook, given: ToolCall) -> Json:
                 operations=3 if source.enrollment.mode == "follow" else 1,
                 strict_formats=config.strict_formats,
             )
-            return {"schema": INDEX_SCHEMA, "blocked": False, **index_answer(result), **_bond(spent)}
+            return {"schema": INDEX_SCHEMA, "blocked": False, **index_answer(result), **_bond(state, spent)}
 
     return _answered(INDEX_SCHEMA, use)
 
@@ -366,7 +347,7 @@ def status_call(session: Session, book: PermitBook, given: ToolCall) -> Json:
             admission = _Admission(session, state, request, call)
             spent = book.spend(request, call, session.ports.clock.now_ms(), admission.admit)
             base: Json = {"schema": STATUS_SCHEMA, "blocked": False, "freshness": "source-not-read"}
-            return {**base, **_standing(state, admission.own), **_bond(spent), "authority": AUTHORITY}
+            return {**base, **_standing(state, admission.own), **_bond(state, spent), "authority": AUTHORITY}
 
     return _answered(STATUS_SCHEMA, use)
 
@@ -403,7 +384,7 @@ def _found(state: State, found: Answer, request: Request, source: EnrolledSource
         if source.enrollment.binding.host != spent.permit.binding.host:
             more["priorProvider"] = source.enrollment.binding.host
     base = search_answer(answer, state.view, at_ms=request.at_ms, query=request.query)
-    return {**base, **more, **_bond(spent)}
+    return {**base, **more, **_bond(state, spent)}
 
 
 def lifecycle_hint(session: Session, *, host: str, hook_session: str, cwd: str) -> str | None:
@@ -416,7 +397,7 @@ def lifecycle_hint(session: Session, *, host: str, hook_session: str, cwd: str) 
         TimelineError, SidecarError: the state cannot be used, or the scope is not complete.
     """
     config = load_config(session.locations.settings)
-    binding = config.bind(host=host, session=hook_session, project=_project_at(cwd))
+    binding = config.bind(host=host, session=hook_session, project=project_at(cwd))
     with session.reading_local() as state:
         own, now_ms = _own_source(state, binding), state.ports.clock.now_ms()
         prior = [
@@ -428,9 +409,10 @@ def lifecycle_hint(session: Session, *, host: str, hook_session: str, cwd: str) 
         if own is None and not prior:
             return None
         events = 0 if own is None else sum(entry.count for entry in own.kept)
+        origin = ", of a simulated host" if _is_simulated(state) else ""
     said = "not enrolled yet" if own is None else f"enrolled, {events} results indexed"
     return (
-        f"Timeline ({AUTHORITY}, counts only, nothing was read): this session is {said}; "
+        f"Timeline ({AUTHORITY}, counts only, nothing was read{origin}): this session is {said}; "
         f"{len(prior)} other sessions of this task can be recalled. "
         f"`{Tool.SEARCH}` finds what ran (a time, or two words such as `pytest failed`); "
         "`includePriorSessions` asks one other session."
@@ -460,8 +442,13 @@ def _standing(state: State, own: EnrolledSource | None) -> Json:
     }
 
 
-def _bond(spent: Spent) -> Json:
-    return {"transport": spent.bond.value}
+def _bond(state: State, spent: Spent) -> Json:
+    """How the call was attributed; and of a state that `timeline demo` has made, that it is one."""
+    return {"transport": spent.bond.value} | ({"simulatedHost": True} if _is_simulated(state) else {})
+
+
+def _is_simulated(state: State) -> bool:
+    return state.view.policy is not None and state.view.policy.simulated_host
 
 
 def _answered(schema: str, use: Callable[[], Json]) -> Json:

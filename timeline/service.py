@@ -17,7 +17,7 @@ from adapters.errors import AdapterError
 from adapters.registry import ADAPTERS
 from sidecars.errors import SidecarError
 from sidecars.leaf import Enrollment, Policy, Revocation
-from timeline.binding import binding_of
+from timeline.binding import Binding, binding_of
 from timeline.clock import SystemClock, SystemEntropy
 from timeline.config import Config, Scope, default_config, load_config, write_default_config
 from timeline.errors import (
@@ -181,7 +181,7 @@ def receive_prompt(
     except TranscriptMissingError:
         snapshot = None  # hosts create the file with the first item
     check_protocol(HOSTS[host], snapshot, session.environment)
-    binding = _config(session).bind(host=host, session=event.session, project=_project_at(event.cwd))
+    binding = _config(session).bind(host=host, session=event.session, project=project_at(event.cwd))
     # A receipt grants nothing yet: the external anchors are asked when it is spent, not while the host waits.
     with session.writing_local() as state:
         return issue_receipt(
@@ -425,7 +425,7 @@ def asked_sources(
         for source in state.view.active
         if source.enrollment.binding.project == project
         and source_ref in {None, source.enrollment.source.ref, source.enrollment.enrollment_id}
-        and _in_scope(config, source)
+        and is_in_scope(config, binding_of(source.enrollment.binding))
     ]
     if not inside:
         message = f"{project}: nothing is enrolled that covers this"
@@ -438,12 +438,12 @@ def asked_sources(
     return usable
 
 
-def _in_scope(config: Config, source: EnrolledSource) -> bool:
-    binding = binding_of(source.enrollment.binding)
+def is_in_scope(config: Config, binding: Binding) -> bool:
+    """Whether the owner's configuration still gives a session the scope that it was enrolled under."""
     now = config.bind(
         host=binding.host, session=binding.session, project=binding.project, route=binding.route
     )
-    return binding.scope() == now.scope()
+    return binding == now
 
 
 def _named(view: LogView, name: str) -> EnrolledSource:
@@ -455,7 +455,7 @@ def _named(view: LogView, name: str) -> EnrolledSource:
     raise EnrollmentUnavailableError(message)
 
 
-def _project_at(cwd: str) -> str:
+def project_at(cwd: str) -> str:
     """The project of the folder that a host works in; the event says it, so it may be anything.
 
     Raises:

@@ -37,6 +37,9 @@ from timeline.processes import look
 TRIES: Final = 12
 """Permits and calls until one is answered: a hook on a busy machine may print nothing, which gives no permit."""
 
+FAILURES_MAX: Final = 6
+"""Then the rounds end: what is broken seldom mends itself."""
+
 DEEP_EVERY: Final = 20
 """Rounds between two verifications of everything."""
 
@@ -302,7 +305,7 @@ def explore(folder: Path, kills: int, seed: int, plans: tuple[Plan, ...] = PLANS
         stage = Stage(world, seed)
         try:
             findings, number = stage.findings, 0
-            while findings.kills < kills and number < 2 * kills and len(findings.failures) < 20:
+            while findings.kills < kills and number < 2 * kills and len(findings.failures) < FAILURES_MAX:
                 stage.round(plans[number % len(plans)])
                 number += 1
                 if not number % DEEP_EVERY:

@@ -54,8 +54,8 @@ class Clock:
 
 
 class CodexTalk:
-    def __init__(self, clock: Clock, mode: str) -> None:
-        self.rollout = CodexRollout(clock=clock, cwd="/w/project", history_mode=mode)
+    def __init__(self, clock: Clock, mode: str, folder: str) -> None:
+        self.rollout = CodexRollout(clock=clock, cwd=folder, history_mode=mode)
         self.session = self.rollout.thread_id
         self.place = self.rollout.relative_path
 
@@ -83,8 +83,11 @@ class CodexTalk:
 
 
 class ClaudeTalk:
-    def __init__(self, clock: Clock, version: str, session: ClaudeSession | None = None) -> None:
+    def __init__(
+        self, clock: Clock, version: str, session: ClaudeSession | None = None, folder: str | None = None
+    ) -> None:
         self.claude = session or new_session(version)
+        self.claude.cwd = folder or self.claude.cwd
         self.claude.clock = clock
         self.session = self.claude.session_id
         self.place = self.claude.relative_path
@@ -146,28 +149,35 @@ class Kind:
     host: str
     home: str
     program: str
-    begin: Callable[[Clock], Talk]
+    begin: Callable[[Clock, str], Talk]
+    """Begin a session in a folder."""
 
 
 KINDS = {
-    "codex legacy": Kind("codex", ".codex", "codex", lambda clock: CodexTalk(clock, LEGACY)),
-    "codex paginated": Kind("codex", ".codex", "codex", lambda clock: CodexTalk(clock, PAGINATED)),
-    "claude 2.1.49": Kind("claude", ".claude", "claude", lambda clock: ClaudeTalk(clock, "2.1.49")),
-    "claude 2.1.220": Kind("claude", ".claude", "claude", lambda clock: ClaudeTalk(clock, "2.1.220")),
-    "king": Kind("king", ".king", "king", lambda clock: WireTalk(clock, "0.12.1")),
-    "kimi": Kind("kimi", ".kimi-code", "kimi-code", lambda clock: WireTalk(clock, "2.1.0")),
+    "codex legacy": Kind("codex", ".codex", "codex", lambda clock, folder: CodexTalk(clock, LEGACY, folder)),
+    "codex paginated": Kind(
+        "codex", ".codex", "codex", lambda clock, folder: CodexTalk(clock, PAGINATED, folder)
+    ),
+    "claude 2.1.49": Kind(
+        "claude", ".claude", "claude", lambda clock, folder: ClaudeTalk(clock, "2.1.49", folder=folder)
+    ),
+    "claude 2.1.220": Kind(
+        "claude", ".claude", "claude", lambda clock, folder: ClaudeTalk(clock, "2.1.220", folder=folder)
+    ),
+    "king": Kind("king", ".king", "king", lambda clock, _: WireTalk(clock, "0.12.1")),
+    "kimi": Kind("kimi", ".kimi-code", "kimi-code", lambda clock, _: WireTalk(clock, "2.1.0")),
 }
 
 
 class Desk:
     """One session in a world: its transcript, where the host writes it, and its prompts."""
 
-    def __init__(self, world: World, kind: Kind) -> None:
-        """Begin a session that nobody has prompted yet; nothing is written."""
+    def __init__(self, world: World, kind: Kind, folder: str | None = None) -> None:
+        """Begin a session that nobody has prompted yet, in the project or in ``folder``; nothing is written."""
         self.world = world
         self.kind = kind
         self.clock = Clock(START_MS)
-        self.talk = kind.begin(self.clock)
+        self.talk = kind.begin(self.clock, folder or world.root)
         self.path = world.home / kind.home / self.talk.place
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self.turn = 0

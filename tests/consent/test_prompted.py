@@ -8,12 +8,13 @@ from tests.consent.prompting import KINDS, Desk, report, resumed_claude
 from tests.simulators.worlds import World, refusal_of
 from timeline.guard.prompted import PROMPT_EARLY_MS, is_new_prompt, shows_new_prompt
 from timeline.guard.receipt import Receipt
+from timeline.service import project_of
 
 
 def shown(desk: Desk, receipt: Receipt) -> bool:
     """Say whether the transcript shows the prompt of a receipt, once the host has written what it has."""
     desk.write()
-    return shows_new_prompt(receipt, ADAPTERS[desk.kind.host])
+    return shows_new_prompt(receipt, ADAPTERS[desk.kind.host], project_of)
 
 
 def began(desk: Desk) -> None:
@@ -89,11 +90,11 @@ def test_a_file_that_is_not_created_yet_shows_nothing_and_then_the_prompt(desk: 
     receipt = report(desk)
     adapter = ADAPTERS[desk.kind.host]
     assert receipt.source.size is None
-    assert not shows_new_prompt(receipt, adapter)
+    assert not shows_new_prompt(receipt, adapter, project_of)
     desk.path.write_bytes(b"")
-    assert not shows_new_prompt(receipt, adapter)
+    assert not shows_new_prompt(receipt, adapter, project_of)
     desk.path.write_bytes(desk.talk.to_bytes()[:40])
-    assert not shows_new_prompt(receipt, adapter)
+    assert not shows_new_prompt(receipt, adapter, project_of)
     assert not shown(desk, receipt)
     desk.talk.prompt("begin")
     assert shown(desk, receipt)
@@ -146,6 +147,22 @@ def test_what_is_copied_or_has_no_time_is_not_new(at_ms: int | None, inherited: 
     assert is_new_prompt(HumanStatement(0, 10, at_ms, inherited), 1_000) == new
 
 
+@pytest.mark.requirement("T6")
+@pytest.mark.parametrize("name", ["codex legacy", "codex paginated", "claude 2.1.49", "claude 2.1.220"])
+@pytest.mark.parametrize(("folder", "is_shown"), [("project/below", True), ("other", False)])
+def test_a_session_that_works_elsewhere_shows_none(
+    world: World, name: str, folder: str, *, is_shown: bool
+) -> None:
+    """A hook says where the session works, and a forged one says it wrongly; the host has written it as well."""
+    (world.home / "project" / ".git").mkdir()
+    desk = Desk(world, KINDS[name], str(world.home / folder))
+    began(desk)
+    desk.at(0)
+    receipt = report(desk)
+    desk.talk.prompt("once more")
+    assert shown(desk, receipt) == is_shown
+
+
 def test_an_unfinished_prompt_is_waited_for(codex: Desk) -> None:
     """Half a line shows nothing."""
     began(codex)
@@ -157,9 +174,9 @@ def test_an_unfinished_prompt_is_waited_for(codex: Desk) -> None:
     with codex.path.open("ab") as file:
         file.write(whole[receipt.source.size : -5])
         file.flush()
-        assert not shows_new_prompt(receipt, adapter)
+        assert not shows_new_prompt(receipt, adapter, project_of)
         file.write(whole[-5:])
-    assert shows_new_prompt(receipt, adapter)
+    assert shows_new_prompt(receipt, adapter, project_of)
 
 
 def test_the_rest_of_a_line_is_not_read_as_a_line(codex: Desk) -> None:
@@ -172,10 +189,10 @@ def test_the_rest_of_a_line_is_not_read_as_a_line(codex: Desk) -> None:
     receipt = report(codex)
     with codex.path.open("ab") as file:
         file.write(raw + b"\n")
-    assert not shows_new_prompt(receipt, ADAPTERS["codex"])
+    assert not shows_new_prompt(receipt, ADAPTERS["codex"], project_of)
     with codex.path.open("ab") as file:
         file.write(raw + b"\n")
-    assert shows_new_prompt(receipt, ADAPTERS["codex"])
+    assert shows_new_prompt(receipt, ADAPTERS["codex"], project_of)
 
 
 def test_another_file_at_the_path_is_refused(codex: Desk) -> None:
@@ -188,7 +205,7 @@ def test_another_file_at_the_path_is_refused(codex: Desk) -> None:
     copy.write_bytes(codex.talk.to_bytes())
     copy.replace(codex.path)
     adapter = ADAPTERS["codex"]
-    assert refusal_of(lambda: shows_new_prompt(receipt, adapter)) == "transcript-snapshot-changed"
+    assert refusal_of(lambda: shows_new_prompt(receipt, adapter, project_of)) == "transcript-snapshot-changed"
 
 
 @pytest.mark.parametrize("name", ["codex legacy", "claude 2.1.49"])
@@ -201,6 +218,6 @@ def test_a_file_of_another_session_shows_nothing(world: World, name: str) -> Non
     talk.prompt("once more")
     foreign = talk.to_bytes().replace(talk.session.encode(), talk.session[::-1].encode())
     desk.path.write_bytes(foreign)
-    assert not shows_new_prompt(receipt, ADAPTERS[desk.kind.host])
+    assert not shows_new_prompt(receipt, ADAPTERS[desk.kind.host], project_of)
     desk.path.write_bytes(talk.to_bytes())
-    assert shows_new_prompt(receipt, ADAPTERS[desk.kind.host])
+    assert shows_new_prompt(receipt, ADAPTERS[desk.kind.host], project_of)

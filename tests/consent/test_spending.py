@@ -225,9 +225,9 @@ def test_a_consent_that_is_removed_meanwhile_enrolls_nothing(
     receipt = prompted(codex)
     look = consenting.shows_new_prompt
 
-    def look_and_lose(receipt: Receipt, adapter: Adapter) -> bool:
+    def look_and_lose(receipt: Receipt, adapter: Adapter, project_of: Callable[[str], str]) -> bool:
         set_consent(session_of(codex.world), codex.world.root, "codex", follow=False, allowed=False)
-        return look(receipt, adapter)
+        return look(receipt, adapter, project_of)
 
     monkeypatch.setattr(consenting, "shows_new_prompt", look_and_lose)
     assert spent(codex, receipt) is None

@@ -83,6 +83,48 @@ def test_a_permitted_search_finds_and_is_proved(daemon: RunningDaemon) -> None:
     assert len(found["events"]) > 0
 
 
+def _hold_worker(daemon: RunningDaemon) -> threading.Event:
+    """Keep the timeline's thread busy until the event is set."""
+    running, go = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        running.set()
+        go.wait(SECONDS)
+
+    daemon.desk._shared.worker.post("held", hold)
+    assert running.wait(SECONDS)
+    return go
+
+
+@pytest.mark.requirement("T15")
+def test_a_permit_that_comes_late_is_there_for_its_call(
+    daemon: RunningDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A busy daemon lets the hook go without a word; the call waits behind its permit."""
+    daemon.enroll()
+    monkeypatch.setattr(reception, "HOOK_SECONDS", 0.0)
+    go = _hold_worker(daemon)
+    assert daemon.permit(SEARCH, ARGUMENTS, "call_1") is None
+    assert daemon.diary("permit") == []
+    go.set()
+    toolbox = daemon.relay()
+    assert answered(toolbox, SEARCH, ARGUMENTS, daemon.meta("call_1"))["status"] == "found"
+    assert answered(toolbox, SEARCH, ARGUMENTS, daemon.meta("call_1"))["blocked"]
+
+
+@pytest.mark.requirement("T6")
+def test_a_prompt_gives_its_receipt_though_the_daemon_is_busy(
+    daemon: RunningDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its hook has gone by then."""
+    monkeypatch.setattr(reception, "HOOK_SECONDS", 0.0)
+    go = _hold_worker(daemon)
+    assert daemon.hook("UserPromptSubmit", prompt="make it pass") is None
+    go.set()
+    daemon.settle()
+    assert len(service.list_receipts(daemon.world.session, daemon.world.root)) == 1
+
+
 @pytest.mark.requirement("T15", "D7")
 def test_without_a_permit_nothing_is_answered(daemon: RunningDaemon) -> None:
     """The server demands it, whatever hooks did."""

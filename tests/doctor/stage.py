@@ -17,7 +17,7 @@ from timeline.doctor.checks import examine
 from timeline.doctor.facts import ProbeFact
 from timeline.doctor.findings import Finding, Level
 from timeline.doctor.gather import gather
-from timeline.doctor.host_checks import TOOLS
+from timeline.guard.request import Tool
 from timeline.reach import DaemonAwayError
 
 STARTED_MS = NOW_MS - 600_000
@@ -59,7 +59,7 @@ class Stage:
     world: World
     run: Run
     daemon: Daemon | None = None
-    probe: Callable[..., ProbeFact] = lambda _words, _variables: ProbeFact(tuple(sorted(TOOLS)))
+    probe: Callable[..., ProbeFact] = lambda _words, _variables: ProbeFact(tuple(Tool))
 
     @property
     def home(self) -> Path:

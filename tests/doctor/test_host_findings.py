@@ -11,8 +11,9 @@ from tests.simulators.worlds import NOW_MS
 from timeline.activity import SILENT_BYTES, SILENT_SECONDS
 from timeline.doctor.facts import ProbeFact
 from timeline.doctor.findings import Level
-from timeline.doctor.host_checks import TOOLS, WORKED_SECONDS
+from timeline.doctor.host_checks import WORKED_SECONDS
 from timeline.doctor.host_facts import find_newest
+from timeline.guard.request import Tool
 from timeline.hosts import HOSTS
 
 
@@ -335,7 +336,7 @@ def test_a_server_that_does_not_answer_is_found(codex: Stage) -> None:
 
 def test_a_server_without_our_tools_is_found(codex: Stage) -> None:
     """An older program, or another one."""
-    codex.probe = lambda _words, _variables: ProbeFact(tuple(TOOLS - {"timeline_status"}))
+    codex.probe = lambda _words, _variables: ProbeFact(tuple(set(Tool) - {Tool.STATUS}))
     assert codex.finding("server-tools-missing").message == "the MCP server has no timeline_status"
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 
 from tests.faults.stories import enrollment_of, go_on, receive
 from tests.faults.witness_story import FORK, NAME, TRUNK, row_of
+from tests.simulators.growth import follow
 from tests.simulators.hosts import CodexRollout
 from tests.simulators.witnesses import LOG, ORIGIN, make_folder, working
 from tests.simulators.worlds import (
@@ -26,6 +27,7 @@ from tests.simulators.worlds import (
 from timeline import service
 from timeline.clock import SystemEntropy
 from timeline.epochs import Reason, change_log_key
+from timeline.extending import Due, extend_together
 from timeline.witness.identity import Folder, init_witness, open_witness
 from timeline.witness.service import know_log
 
@@ -86,6 +88,17 @@ def make_beginnings(folder: Path) -> Beginnings:
     for name in ("rotate", "give up", "search", "verify", "revoke"):
         keep(name)
     return Beginnings(world.home, rollout, path, folders, receipt)
+
+
+def make_group_beginning(folder: Path) -> Beginnings:
+    """A timeline whose three followed sessions have grown since they were indexed."""
+    world = new_world_at(folder / "world", folder / "home")
+    growing = [follow(world, first=5_000, seed=seed) for seed in range(3)]
+    service.index(world.session, world.root)
+    for session in growing:
+        session.write(len(session.whole))
+    copy_folders(world.folder, folder / "before")
+    return Beginnings(world.home, rollout_of(world), growing[0].path, {"group": folder / "before"}, "")
 
 
 def new_world_at(folder: Path, home: Path) -> World:
@@ -227,6 +240,13 @@ def timeline_actions(folder: Path) -> Iterator[Action]:
     def go(world: World) -> None:
         go_on(world, made.rollout, made.path)
 
+    def extend(world: World) -> None:
+        listed = service.list_sources(world.session, world.root)
+        due = [Due(world.root, status.source.enrollment.enrollment_id, 0) for status in listed]
+        for result in extend_together(world.session, due):
+            if isinstance(result, Exception):
+                raise result
+
     def search(world: World) -> None:
         # `search_once` makes a refusal an answer: told apart by comparing with the undisturbed one.
         found = search_once(world)
@@ -254,6 +274,7 @@ def timeline_actions(folder: Path) -> Iterator[Action]:
         grows=True,
     )
     yield TimelineAction("index", made, do_index, do_index, grows=True)
+    yield TimelineAction("group", make_group_beginning(folder / "group"), extend, extend, grows=True)
     for name, reason in (("rotate", "rotation"), ("give up", "compromised")):
         yield TimelineAction(name, made, change(reason), go, grows=True)
     yield TimelineAction("search", made, search, go, grows=False)

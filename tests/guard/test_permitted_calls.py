@@ -92,6 +92,28 @@ def test_a_permitted_index_reads_one_operation(world: World, host: str) -> None:
     assert agent.ask()["events"]
 
 
+@pytest.mark.parametrize("tool", [Tool.INDEX, Tool.SEARCH, Tool.STATUS])
+def test_a_state_of_a_simulated_host_says_so_in_every_answer(agent: Agent, tool: Tool) -> None:
+    """Nobody takes for evidence what `timeline demo` has made."""
+    assert agent.ask(tool, GIVEN[tool])["simulatedHost"] is True
+
+
+@pytest.mark.requirement("T12")
+def test_a_consent_that_is_taken_back_while_the_search_runs_ends_it(
+    agent: Agent, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The permit is spent by then; the owner's command has the lock between two looks."""
+
+    def revoke_meanwhile(*_: object) -> bool:
+        (source,) = service.list_sources(agent.world.session, None)
+        service.revoke(agent.world.session, source.source.enrollment.enrollment_id)
+        return False
+
+    monkeypatch.setattr(recall, "is_following", revoke_meanwhile)
+    answer = agent.ask()
+    assert (answer["blocked"], answer["reason"]) == (True, "private-enrollment-unavailable")
+
+
 @pytest.mark.requirement("D7")
 def test_capture_spends_its_permit_and_says_that_there_is_nothing_yet(agent: Agent) -> None:
     """Unavailable, with the reason; the second time there is no permit."""

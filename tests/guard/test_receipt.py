@@ -131,6 +131,7 @@ def test_at_most_thirty_two_receipts_wait(prompted: tuple[World, bytes]) -> None
         ({"session_id": 7}, "host-receipt-event-not-supported"),
         ({"transcript_path": None}, "host-receipt-event-not-supported"),
         ({"group_id": None}, "raw-group-scope"),
+        ({"GROUP-REF": "team"}, "raw-group-scope"),
         ({"groupId": "team"}, "raw-group-scope"),
         ({"agent_spine_scope": {"group": "team"}}, "raw-group-scope"),
         ({"session_id": "another-session"}, "transcript-session-mismatch"),

@@ -8,6 +8,7 @@ error; ``mute`` says nothing and waits until its standard error has no reader; `
 import fcntl
 import json
 import os
+import select
 import socket
 import sys
 from contextlib import suppress
@@ -41,13 +42,18 @@ def describe() -> dict[str, object]:
 
 
 def hold() -> None:
-    """Hold the daemon's lock, or fail as the real one does."""
+    """Hold the daemon's lock, or fail as the real one does; one that is about to end is waited for."""
     path = RUNTIME / "daemon.lock"
     lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        sys.exit(f"timeline: error: {path}: held by another daemon")
+    while True:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if (RUNTIME / "daemon.sock").exists():
+                sys.exit(f"timeline: error: {path}: held by another daemon")
+            select.select((), (), (), 0.01)
+        else:
+            return
 
 
 def serve(version: str, *, stops: bool) -> None:

@@ -10,9 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from timeline.dialects import (
+    CLAUDE_PLUGIN_PREFIX,
     CONTEXT_CHARACTERS_MAX,
     DIALECTS,
     HOOK_EVENTS,
+    TOOL_PREFIX,
     HookEvent,
     context,
     deny,
@@ -21,7 +23,7 @@ from timeline.dialects import (
     rewrite,
 )
 from timeline.errors import HookInputError
-from timeline.guard.request import HOOK_PREFIXES, Tool
+from timeline.guard.request import Tool
 from timeline.hosts import HOSTS
 from timeline.limits import HOOK_INPUT_BYTES_MAX
 
@@ -122,7 +124,14 @@ def test_each_field_of_a_host_is_found(name: str) -> None:
         ("codex", json.dumps(event(session_id="")).encode()),
         ("codex", json.dumps(event(session_id=7)).encode()),
         ("codex", json.dumps(event(session_id="s" * 257)).encode()),
+        ("codex", json.dumps(event(session_id="s\x1b[2J")).encode()),
+        ("codex", json.dumps(event(tool_name="a\nb")).encode()),
         ("codex", json.dumps(event(cwd=None)).encode()),
+        ("codex", json.dumps(event(cwd="/p\0")).encode()),
+        ("codex", json.dumps(event(cwd="/p\x1b[2J")).encode()),
+        ("codex", json.dumps(event(cwd="/a" * 2049)).encode()),
+        ("codex", json.dumps(event(cwd="/" + "\u00e4" * 2048)).encode()),
+        ("codex", json.dumps(event(transcript_path="/" + "a" * 4096)).encode()),
         ("codex", json.dumps(event(hook_event_name=["Stop"])).encode()),
         ("codex", json.dumps(event(tool_use_id={})).encode()),
         ("codex", json.dumps(event(transcript_path=1)).encode()),
@@ -285,7 +294,7 @@ def test_the_hook_is_installed_for_what_is_needed(host: str) -> None:
     assert {"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostCompact"} <= set(wanted)
     assert wanted["UserPromptSubmit"] is None
     matcher = re.compile(wanted["PreToolUse"] or "")
-    prefixes = [prefix for prefix in HOOK_PREFIXES if host == "claude" or "plugin" not in prefix]
+    prefixes = [TOOL_PREFIX, *([CLAUDE_PLUGIN_PREFIX] if host == "claude" else [])]
     assert all(matcher.fullmatch(prefix + tool) for prefix in prefixes for tool in Tool)
     assert not matcher.search("Bash")
     assert not matcher.search("mcp__other__session_timeline_search")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.hooks.conftest import FAKE, pids
+from tests.hooks.conftest import FAKE, Starter, has_ended, pids
 from timeline import __version__, dialects, hooks, launch, starter, wire
 from timeline.limits import HOOK_INPUT_BYTES_MAX
 
@@ -29,9 +29,11 @@ def command(runtime: Path | str, host: str = "codex", program: str = PROGRAM) ->
     return [sys.executable, "-I", "-S", "-E", "-B", program, host, str(runtime)]
 
 
-def run(runtime: Path | str, given: bytes = b"{}", host: str = "codex") -> bytes:
+def run(runtime: Path | str, given: bytes = b"{}", host: str = "codex", program: str = PROGRAM) -> bytes:
     """Run the hook; it always ends with 0 and without a word on standard error."""
-    done = subprocess.run(command(runtime, host), input=given, capture_output=True, timeout=20, check=False)
+    done = subprocess.run(
+        command(runtime, host, program), input=given, capture_output=True, timeout=20, check=False
+    )
     assert (done.returncode, done.stderr) == (0, b"")
     return done.stdout
 
@@ -125,7 +127,6 @@ def test_an_answer_is_printed_as_it_came(runtime: Path, pieces: tuple[bytes, ...
         (b"a" * (4 * hooks.ANSWER_BYTES_MAX), b"\n"),
         (b"two\nlines\n",),
         (wire.format_difference("9.9.9", wire.Difference.NEWER),),
-        (wire.format_difference("0.0.1", wire.Difference.OLDER),),
     ],
 )
 def test_anything_else_is_not_printed(runtime: Path, pieces: tuple[bytes, ...]) -> None:
@@ -320,6 +321,30 @@ def test_ten_hooks_at_once_start_one_daemon(runtime: Path, installed: str) -> No
     wait_until_listening(runtime)
     assert len(pids(runtime)) == 1
     assert (runtime / "spawned").read_bytes() == b"."
+
+
+@pytest.mark.requirement("X1")
+def test_a_hook_that_meets_an_older_daemon_starts_the_next(
+    runtime: Path, installed: str, begin: Starter
+) -> None:
+    """Or hooks of the older version would begin the older daemon again."""
+    begin("serve", "0.0.1")
+    (older,) = pids(runtime)
+    assert run(runtime, b"x\n", program=installed) == b""
+    while not has_ended(older):
+        threading.Event().wait(0.001)
+    wait_until_listening(runtime)
+    assert run(runtime, b"again\n") == b"again\n"
+    assert (runtime / "spawned").read_bytes() == b"."
+
+
+@pytest.mark.requirement("X1")
+def test_a_hook_that_meets_a_newer_daemon_starts_none(runtime: Path, installed: str, begin: Starter) -> None:
+    """It stays as it is."""
+    begin("serve", "999.0.0")
+    assert run(runtime, b"x\n", program=installed) == b""
+    assert not (runtime / "spawned").exists()
+    assert len(pids(runtime)) == 1
 
 
 def test_a_start_that_is_under_way_is_left_to_it(runtime: Path, installed: str) -> None:

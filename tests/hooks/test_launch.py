@@ -8,7 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -287,6 +287,28 @@ def test_an_older_daemon_ends_also_where_none_may_be_started(runtime: Path, begi
     with pytest.raises(DaemonAwayError):
         asked(runtime)
     assert has_ended(older)
+
+
+def test_nobody_begins_another_while_an_older_daemon_ends(
+    runtime: Path, begin: Starter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A client of the older version would begin an older daemon again."""
+    begin("serve", OLDER)
+    real, free = launch.ending, []
+
+    @contextmanager
+    def ending(connection: socket.socket):
+        with real(connection) as ended:
+
+            def looked(end: float, watch: object) -> None:
+                free.append(launch._take_start_lock(runtime))
+                ended(end, watch)
+
+            yield looked
+
+    monkeypatch.setattr(launch, "ending", ending)
+    assert asked(runtime, start=begin)["version"] == __version__
+    assert free == [None]
 
 
 def test_a_newer_daemon_stays(runtime: Path, begin: Starter) -> None:

@@ -33,7 +33,7 @@ CASES: Final[Sequence[Driver]] = (
     Codex("codex-code-mode", "0.171.0", model=CODE_MODE),
     SharedCodex("codex-shared", "0.171.0"),
     TerminalCodex("codex-terminal", "0.171.0", model=CODE_MODE),
-    Codex("codex-legacy", "0.142.5", flags=BYPASS, waits_for_server=False),
+    Codex("codex-legacy", "0.142.5", flags=BYPASS, bond="process", waits_for_server=False, has_forks=False),
     Kimi("kimi", "2.1.0", waits_for_server=False),
     Kimi("kimi-1.4", "0.20.0", waits_for_server=False),
 )
@@ -54,6 +54,11 @@ def main(arguments: Sequence[str]) -> int:
     """Run the named cases, or all; 1 if one failed or could not be tried."""
     if arguments[:1] == [_INSIDE]:
         return _tell(_case(arguments[1]), Path(arguments[2]))
+    try:
+        find_rig()
+    except RigMissingError as error:
+        click.echo(f"e2e-hosts: error: {error}; docs/hosts.md says what is needed", err=True)
+        return 1
     names = list(arguments) or [case.name for case in CASES]
     results = [_run(_case(name)) for name in names]
     click.echo(f"\n{'host':<16} {'version':<8} {'steps':>5} {'seconds':>8}  result")

@@ -124,6 +124,7 @@ class ServedTurn:
 class SharedCodex(Codex):
     """``codex app-server``: every session is a thread of one process, and all stay open."""
 
+    has_forks: bool = field(default=False, init=False)
     keeps_hooks: bool = field(default=True, init=False)
     _server: Server | None = field(default=None, init=False)
 

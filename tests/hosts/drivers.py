@@ -32,8 +32,12 @@ class Driver(Protocol):
     host: str
     waits_for_server: bool
     """Whether the first prompt waits for the MCP server, and so for the daemon that its relay starts."""
+    bond: str
+    """How answers say that a call was bound to its permit."""
     has_agents: bool
     """Whether the model is offered a tool that starts an agent within the session."""
+    has_forks: bool
+    """Whether one command copies a session and gives the copy a prompt."""
     keeps_hooks: bool
     """Whether a session goes on with the hooks that it began with, since its process does."""
 
@@ -49,6 +53,9 @@ class Driver(Protocol):
 
     def start(self, machine: Machine, turn: str, prompt: str, *, resume: str | None = None) -> Turn:
         """Give the host a prompt in a new session, or in the one of that id; its process, which ends with the turn."""
+
+    def fork(self, machine: Machine, turn: str, prompt: str, session: str) -> Turn:
+        """The same in a copy of a session, if :attr:`has_forks`."""
 
     def transcripts(self, machine: Machine) -> list[Path]:
         """Every transcript of a main agent."""
@@ -115,7 +122,9 @@ class Codex:
     version: str
     model: str = DIRECT
     flags: tuple[str, ...] = ()
+    bond: str = "proved"
     waits_for_server: bool = True
+    has_forks: bool = True
     host: str = field(default="codex", init=False)
     keeps_hooks: bool = field(default=False, init=False)
 
@@ -156,6 +165,11 @@ class Codex:
         command = [str(machine.program), "exec", *chosen, prompt, "--json", *self.flags]
         return spawn(machine, turn, command, self.variables(machine))
 
+    def fork(self, machine: Machine, turn: str, prompt: str, session: str) -> Turn:
+        """``codex exec fork ID PROMPT``."""
+        command = [str(machine.program), "exec", "fork", session, prompt, "--json", *self.flags]
+        return spawn(machine, turn, command, self.variables(machine))
+
     def transcripts(self, machine: Machine) -> list[Path]:
         """Every rollout."""
         return sorted(self.home(machine).glob("sessions/*/*/*/rollout-*.jsonl"))
@@ -194,6 +208,8 @@ class Kimi:
     version: str
     waits_for_server: bool = True
     host: str = field(default="kimi", init=False)
+    has_forks: bool = field(default=False, init=False)
+    bond: str = field(default="process", init=False)
     has_agents: bool = field(default=True, init=False)
     keeps_hooks: bool = field(default=False, init=False)
 
@@ -230,6 +246,10 @@ class Kimi:
         chosen = ["--session", resume] if resume else []
         command = [str(machine.program), "--output-format", "stream-json", *chosen, "-p", prompt]
         return spawn(machine, turn, command, self.variables(machine))
+
+    def fork(self, machine: Machine, turn: str, prompt: str, session: str) -> Turn:
+        """There is a command that copies, and none that also gives a prompt."""
+        raise NotImplementedError
 
     def transcripts(self, machine: Machine) -> list[Path]:
         """Every wire of a main agent, in no order of time."""

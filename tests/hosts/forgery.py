@@ -62,11 +62,10 @@ class Forger:
         self._model.add(talk.shell("attempts", *commands))
         turn = self._driver.start(self._machine, "attempts", "Go on. [script:attempts]", resume=own)
         finish(turn, self._machine, "attempts")
-        results = self._model.results("attempts")
         step = -1
         for name, some in tried:
             step += len(some)
-            said = results.get(step, "")
+            said = self._model.result("attempts", step)
             yield name, _denial(said) if some[-1] == self._enroll() else refusal(said)
 
     def _outside(self, meta: Mapping[str, Any]) -> str:

@@ -57,15 +57,29 @@ class Model:
             self._process.kill()
             self._process.wait()
 
-    def results(self, script: str) -> dict[int, str]:
-        """What each step of a conversation gave back to the model, by step, as the host handed it over."""
+    def answer(self, script: str, step: int) -> dict[str, Any]:
+        """Timeline's answer to a step of a conversation.
+
+        Raises:
+            AssertionError: there is none.
+        """
+        return answer_in(self.result(script, step))
+
+    def result(self, script: str, step: int) -> str:
+        """What a step of a conversation gave back to the model, as the host handed it over.
+
+        Raises:
+            AssertionError: the host did not come so far.
+        """
         found: dict[int, str] = {}
         for item in self._items():
             match = _CALL.fullmatch(str(item.get("call_id") or item.get("tool_call_id") or ""))
             is_result = item.get("role") == "tool" or str(item.get("type")).endswith("_call_output")
             if match and is_result and match["script"] == script:
                 found[int(match["step"])] = _text(item.get("output", item.get("content")))
-        return found
+        if step not in found:
+            raise AssertionError(f"step {step} of {script} gave nothing back; there are {sorted(found)}")
+        return found[step]
 
     def _items(self) -> Iterator[Mapping[str, Any]]:
         if not self._log.exists():

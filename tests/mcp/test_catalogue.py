@@ -5,7 +5,8 @@ import json
 import pytest
 
 from tests.mcp.desks import Host
-from timeline.mcp_server.catalogue import NAMES, TOOLS, Tool
+from timeline.guard.request import Tool
+from timeline.mcp_server.catalogue import NAMES, TOOLS, OfferedTool
 
 LIST_BYTES_MAX = 4 * 1024
 
@@ -44,9 +45,7 @@ def test_the_tools_have_the_names_of_the_reference(listed: list[dict[str, object
 
 def test_the_guard_knows_the_same_tools() -> None:
     """A tool that is listed and not guarded, or the other way round, is a mistake."""
-    from timeline.guard.request import Tool as Guarded
-
-    assert {str(tool) for tool in Guarded} == NAMES
+    assert {str(tool) for tool in Tool} == NAMES
 
 
 def test_the_list_is_small(listed: list[dict[str, object]]) -> None:
@@ -75,4 +74,4 @@ def test_only_what_changes_nothing_outside_is_called_read_only(listed: list[dict
 
 def test_a_tool_without_required_arguments_does_not_speak_of_them() -> None:
     """An empty `required` is refused by JSON Schema's fourth draft, which some hosts check against."""
-    assert "required" not in Tool(name="a", title="A", description="b").input_schema
+    assert "required" not in OfferedTool(name="a", title="A", description="b").input_schema

@@ -9,7 +9,7 @@ import pytest
 from tests.presence.chains import PASSPHRASE, Owned, own
 from tests.simulators.worlds import FOLDERS
 from timeline import sealing
-from timeline.guard.presence import HOST_PROGRAMS
+from timeline.guard.transport import host_of
 from timeline.owner import lock_owner
 from timeline.paths import Locations
 from timeline.processes import chain_of
@@ -19,9 +19,9 @@ from timeline.service import Session
 @pytest.fixture
 def _no_host_above() -> None:
     """Skip what needs a chain without a host, where a host runs the tests."""
-    above = {process.name for process in chain_of(os.getpid())} & HOST_PROGRAMS
+    above = [host for process in chain_of(os.getpid()) if (host := host_of(process))]
     if above:
-        pytest.skip(f"a host runs these tests: {min(above)}")
+        pytest.skip(f"a host runs these tests: {above[0]}")
 
 
 @pytest.fixture

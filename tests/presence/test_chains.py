@@ -83,6 +83,28 @@ def test_a_variable_of_a_host_is_refused(owned: Owned, variable: str, stripped: 
 
 
 @pytest.mark.requirement("X13")
+@pytest.mark.parametrize("program", ["python", "codex"])
+def test_who_hides_its_ancestors_in_a_namespace_is_refused(owned: Owned, program: str) -> None:
+    """`unshare` makes one and `nsenter` enters it, as a container is entered: no host is to be seen from there."""
+    tools = {name: shutil.which(name) for name in ("unshare", "nsenter", "script", "sh")}
+    making = ("-U", "-r", "-p", "-f", "--mount-proc")
+    if not all(tools.values()) or subprocess.run(["unshare", *making, "true"], check=False).returncode:
+        pytest.skip("no tools for namespaces, or none may be made here")
+    before = owned.size
+    command = shlex.join([*TIMELINE, *CONSENT])
+    inside = shlex.join(["script", "-qec", command, "/dev/null"])
+    entering = f"exec nsenter -t $1 -U -p -m --preserve-credentials {inside}"
+    # The first process of the namespace tells its pid as it is seen here, and then waits for the end.
+    code = (
+        f"exec 3<&0; unshare {' '.join(making)} sh -c 'echo x; read end <&3' <&3 | "
+        f"{{ read begun; set -- - $(pgrep -n -f 'read end <&3'); {entering}; }}"
+    )
+    said = owned.run("terminal", (tools["sh"] or "", "-c", code), program=program)
+    assert reason_of(said) == "owner-presence-chain"
+    assert owned.size == before
+
+
+@pytest.mark.requirement("X13")
 @pytest.mark.usefixtures("_no_host_above")
 def test_every_link_forged_passes_for_an_owner(owned: Owned) -> None:
     """What the check cannot tell, as docs/spec/owner.md says: an orphan that builds a terminal of the right name."""

@@ -100,6 +100,15 @@ def test_a_chain_that_leads_to_a_login_or_terminal_shows_the_owner(name: str) ->
 
 
 @pytest.mark.requirement("X13")
+def test_an_entered_container_is_not_believed_in_a_user_namespace() -> None:
+    """Whoever has a shell can make one, enter it, and see nobody above; what is seen above still counts."""
+    hidden = Caller(GOOD["an entered container"], in_user_namespace=True)
+    assert reason_of(decide_presence(hidden, TERMINAL)) == "chain"
+    assert decide_presence(hidden, ANY) is None
+    assert decide_presence(Caller(GOOD["ssh"], in_user_namespace=True), TERMINAL) is None
+
+
+@pytest.mark.requirement("X13")
 @pytest.mark.parametrize("name", BROKEN)
 def test_a_broken_chain_is_refused_unless_the_log_waives_it(name: str) -> None:
     """With the reason; a headless machine has no chain, and neither has one without a timeline."""

@@ -4,6 +4,7 @@ import errno
 import os
 import stat
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -328,3 +329,57 @@ def sequence(folder: Path) -> list[str]:
     store.put(CONTENT)
     store.remove(Digest.of(CONTENT))
     return faults.calls
+
+
+SEVERAL = tuple(bytes([number]) * 1000 for number in range(5))
+
+
+def test_several_are_all_written_before_the_first_is_synced_and_the_folder_once(folder: Path) -> None:
+    """What one sync takes to the disk the next need not; names come after every sync, and the folder's comes last."""
+    faults = Faults()
+    assert Store(folder, faults).put_all(SEVERAL) == tuple(map(Digest.of, SEVERAL))
+    order = [name for name in faults.calls if name in ("write", "fsync", "rename", "unlink")]
+    count = len(SEVERAL)
+    assert order[:count] == ["unlink"] * count
+    written = order.index("fsync")
+    assert set(order[count:written]) == {"write"}
+    assert order[written:] == ["fsync"] * count + ["rename"] * count + ["fsync"]
+    assert names(folder) == sorted(file_of(folder, content).name for content in SEVERAL)
+
+
+def test_those_that_are_there_are_not_written_again(folder: Path) -> None:
+    """One that stands twice among them is written once; none at all is no error."""
+    store = Store(folder)
+    store.put(SEVERAL[0])
+    stood = file_of(folder, SEVERAL[0]).stat()
+    assert store.put_all([*SEVERAL[:2], SEVERAL[1]]) == tuple(map(Digest.of, (*SEVERAL[:2], SEVERAL[1])))
+    assert file_of(folder, SEVERAL[0]).stat() == stood
+    assert len(names(folder)) == 2
+    assert store.put_all([]) == ()
+
+
+def test_one_that_is_too_large_keeps_all_of_them_out(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is written."""
+    monkeypatch.setattr(sidecars.store, "FILE_BYTES_MAX", 1000)
+    with pytest.raises(MalformedError):
+        Store(folder).put_all([*SEVERAL, b"x" * 1001])
+    assert names(folder) == []
+
+
+def test_whichever_call_fails_each_of_several_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
+    """No half file bears a name, no temporary file stays for good, and the next put brings all in."""
+    whole = tmp_path / "whole"
+    whole.mkdir(mode=0o700)
+    for number in range(1, count_calls(whole, lambda store: store.put_all(SEVERAL)) + 1):
+        folder = tmp_path / f"{number}"
+        folder.mkdir(mode=0o700)
+        faults = Faults()
+        store = Store(folder, faults)
+        faults.calls.clear()
+        faults.fails_at = number
+        with suppress(StoreError):
+            store.put_all(SEVERAL)
+        for digest in Store(folder).listing().digests:
+            assert Store(folder).get(digest) in SEVERAL
+        Store(folder).put_all(SEVERAL)
+        assert names(folder) == sorted(file_of(folder, content).name for content in SEVERAL)

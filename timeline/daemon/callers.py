@@ -3,22 +3,30 @@
 import msgspec
 
 from timeline.daemon.peer import Peer
-from timeline.guard.transport import Caller, HostProcess, is_switched, nearest_host, parse_capability
+from timeline.guard.errors import CapabilityError
+from timeline.guard.transport import (
+    Caller,
+    Capability,
+    HostProcess,
+    is_switched,
+    nearest_host,
+    parse_capability,
+)
 from timeline.hosts import HOSTS
-from timeline.processes import open_files_of
+from timeline.processes import environment_of, open_files_of
 
 
 def see_caller(peer: Peer) -> Caller:
     """Look now. Open files are looked at only where the host's process is known to hold its sessions open.
 
     Raises:
-        CapabilityError: the peer's environment has a capability that is not of its form.
+        CapabilityError: the peer's environment has a capability that is not of its form, or not its host's.
     """
     process = nearest_host(peer.chain)
     return Caller(
         process=process,
         open_files=_open_files(process),
-        capability=parse_capability(peer.environment),
+        capability=_capability_of(peer, process),
         switched=is_switched(peer.environment),
     )
 
@@ -40,6 +48,21 @@ def see_server(peer: Peer) -> Caller:
         if not is_child:
             return msgspec.structs.replace(caller, process=None)
     return caller
+
+
+def _capability_of(peer: Peer, host: HostProcess | None) -> Capability | None:
+    """The launcher's capability that the peer carries.
+
+    Anybody can start a process with a capability that was made up. The launcher has started the host, and what that
+    one was started with no command of its model can change.
+    """
+    found = parse_capability(peer.environment)
+    if found is None:
+        return None
+    if host is None or parse_capability(environment_of(host.process)) != found:
+        message = "the capability is not one that the host's process was started with"
+        raise CapabilityError(message)
+    return found
 
 
 def _open_files(found: HostProcess | None) -> tuple[str, ...]:

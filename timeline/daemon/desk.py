@@ -8,7 +8,6 @@ from typing import Final, Protocol
 import msgspec
 
 from timeline import __version__
-from timeline.activity import ActivityReport
 from timeline.clock import format_utc
 from timeline.daemon.errors import DaemonError
 from timeline.daemon.following import Following
@@ -16,6 +15,7 @@ from timeline.daemon.reception import Reception
 from timeline.daemon.server import Request
 from timeline.daemon.shared import Shared
 from timeline.daemon.toolbox import Toolbox
+from timeline.daemon_status import DaemonStatus
 from timeline.diary import Diary
 from timeline.errors import StateMissingError
 from timeline.service import REFUSALS, Session
@@ -46,21 +46,6 @@ class Question(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a client may ask: ``status``, ``version`` or ``stop``."""
 
     ask: str
-
-
-class Status(msgspec.Struct, frozen=True):
-    """The daemon as it is. ``state`` is ``ready``, ``no-state`` or ``refused``, with the reason."""
-
-    version: str
-    pid: int
-    started_at: str
-    state: str
-    reason: str | None
-    watching: int
-    mcp_sessions: int
-    permits: int
-    log_readings: int
-    activity: ActivityReport
 
 
 _STATUS_SECONDS: Final = 5.0
@@ -141,10 +126,10 @@ class FrontDesk:
     def _note_fault(self, place: str, error: str) -> None:
         self._shared.diary.write("fault", level="error", kind="mcp", error=error, place=place)
 
-    def _status(self) -> Status:
+    def _status(self) -> DaemonStatus:
         state, reason = self._state()
         activity = self._shared.activity()
-        return Status(
+        return DaemonStatus(
             version=self.version,
             pid=os.getpid(),
             started_at=format_utc(self._started_ms),

@@ -1,6 +1,8 @@
 """Who is at the other end of the socket: what the operating system says, never what the peer says (DESIGN 5)."""
 
+import errno
 import os
+import select
 import socket
 import struct
 import sys
@@ -13,6 +15,7 @@ from timeline.daemon.errors import PeerError
 from timeline.processes import Process, chain_of, environment_of
 
 _LINUX_CREDENTIALS: Final = struct.Struct("3i")  # struct ucred: pid, uid, gid (unix(7))
+_LINUX_PEER_PIDFD: Final = 77  # SO_PEERPIDFD, since Linux 6.5 (asm-generic/socket.h)
 _DARWIN_LEVEL: Final = 0  # SOL_LOCAL
 _DARWIN_PID: Final = 2  # LOCAL_PEERPID
 _DARWIN_CREDENTIALS: Final = 1  # LOCAL_PEERCRED
@@ -44,10 +47,31 @@ def identify(connection: socket.socket) -> Peer:
         message = f"a process of uid {uid} asked"
         raise PeerError(message)
     chain = chain_of(pid)
-    if not chain:
+    # In this order: while the process lives, its pid is nobody else's, and what was read is its own.
+    if not chain or _has_ended(connection):
         message = f"process {pid} has gone before it could be looked at"
         raise PeerError(message)
     return Peer(chain, environment_of(chain[0]))
+
+
+def _has_ended(connection: socket.socket) -> bool:
+    """Whether the very process that connected has ended; ``False`` where the system cannot tell.
+
+    Its pid may be another's by then, and a connection can be left to somebody else.
+    """
+    if sys.platform != "linux":
+        return False
+    try:
+        found = connection.getsockopt(socket.SOL_SOCKET, _LINUX_PEER_PIDFD, 4)
+    except OSError as error:
+        return error.errno != errno.ENOPROTOOPT
+    (held,) = struct.unpack("i", found)
+    try:
+        poll = select.poll()
+        poll.register(held, select.POLLIN)
+        return bool(poll.poll(0))
+    finally:
+        os.close(held)
 
 
 def _credentials(connection: socket.socket) -> tuple[int, int]:

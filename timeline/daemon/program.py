@@ -8,6 +8,7 @@ first of them may have started this process. Who asks is looked at when he conne
 """
 
 import os
+import select
 import signal
 import socket
 import threading
@@ -22,9 +23,10 @@ from timeline.daemon.errors import DaemonError, DaemonRunningError, DaemonStoppi
 from timeline.daemon.server import Desk, Request, Server
 from timeline.errors import TimelineError
 from timeline.files import make_directory
-from timeline.launch import settle
+from timeline.launch import STOP_SECONDS, settle
 from timeline.lock import hold_lock
 from timeline.paths import Locations
+from timeline.reach import pauses
 
 SOCKET_PATH_BYTES_MAX: Final = 100
 """A socket's path has at most 108 bytes on Linux and 104 on macOS, with its zero."""
@@ -45,10 +47,7 @@ def run(locations: Locations, open_desk: OpenDesk) -> None:
         StateError: the runtime folder is not private.
     """
     make_directory(locations.runtime)
-    with hold_lock(locations.daemon_lock) as held:
-        if not held:
-            message = f"{locations.daemon_lock}: held by another daemon"
-            raise DaemonRunningError(message)
+    with _hold_daemon_lock(locations):
         path = locations.socket
         _check_length(path)
         entrance = Entrance()
@@ -137,6 +136,26 @@ class Entrance:
             message = "the daemon could not be opened"
             raise DaemonStoppingError(message)
         return self._desk
+
+
+@contextmanager
+def _hold_daemon_lock(locations: Locations) -> Iterator[None]:
+    """Hold the daemon's lock. One that is about to end has given up the socket's name already, and is waited for.
+
+    Raises:
+        DaemonRunningError: another one has both, or does not end.
+    """
+    watch = SystemStopwatch()
+    end = watch.seconds() + STOP_SECONDS
+    for pause in pauses():
+        with hold_lock(locations.daemon_lock) as held:
+            if held:
+                yield
+                return
+            if locations.socket.exists() or watch.seconds() >= end:
+                message = f"{locations.daemon_lock}: held by another daemon"
+                raise DaemonRunningError(message)
+        select.select((), (), (), pause)
 
 
 @contextmanager

@@ -23,7 +23,7 @@ from timeline.dialects import HookEvent
 from timeline.errors import StateMissingError
 from timeline.guard.errors import GroupSuppressedError
 from timeline.guard.request import tool_named
-from timeline.guard.transport import nearest_host
+from timeline.guard.transport import Caller, nearest_host
 from timeline.limits import RECEIPTS_PENDING_MAX
 from timeline.recall import Denied, Permitted, lifecycle_hint, permit_call
 from timeline.service import REFUSALS, Session, receive_prompt
@@ -117,14 +117,17 @@ class Reception:
     # -- prompts -----------------------------------------------------------------------------------------------
 
     def _prompted(self, event: HookEvent, request: Request) -> None:
-        def issue(session: Session) -> "Receipt":
+        def issue(session: Session) -> None:
             of_peer = msgspec.structs.replace(session, environment=request.peer.environment)
-            return receive_prompt(of_peer, event.host, request.body, peer=request.peer.chain)
+            try:
+                receipt = receive_prompt(of_peer, event.host, request.body, peer=request.peer.chain)
+            except StateMissingError:
+                return  # nobody has run `timeline init`
+            self._issued(event, receipt)
 
-        try:
-            receipt = self._shared.call(issue, wait_seconds=HOOK_SECONDS)
-        except StateMissingError:
-            return  # nobody has run `timeline init`
+        self._shared.hurry("hook", issue, wait_seconds=HOOK_SECONDS)
+
+    def _issued(self, event: HookEvent, receipt: "Receipt") -> None:
         now_ms = self._shared.now_ms()
         self._shared.saw(lambda activity: activity.saw_receipt(event.host, event.session, now_ms))
         self._shared.diary.write("receipt", host=event.host, session=event.session, standing="issued")
@@ -176,7 +179,40 @@ class Reception:
     # -- permits -----------------------------------------------------------------------------------------------
 
     def _permit(self, event: HookEvent, request: Request) -> bytes:
-        found = self._decide(event, request)
+        """Nothing also where the answer takes longer than the hook may: the server decides when the call comes."""
+        try:
+            if event.names_group:
+                message = "the hook's input names a group"
+                raise GroupSuppressedError(message)
+            caller = see_caller(request.peer)
+            found = self._shared.hurry(
+                "hook", lambda session: self._decide(session, event, caller), wait_seconds=HOOK_SECONDS
+            )
+        except REFUSALS as error:
+            found = Denied(error.reason, error.hint or "")
+            self._decided(event, found)
+        if isinstance(found, Denied):
+            hint = f": {found.hint}" if found.hint else ""
+            return dialects.deny(event.host, f"timeline: {found.reason}{hint}")
+        return b""
+
+    def _decide(self, session: Session, event: HookEvent, caller: Caller) -> Permitted | Denied | None:
+        found = permit_call(
+            session,
+            self._shared.permits,
+            host=event.host,
+            hook_session=event.session,
+            thread=event.thread,
+            cwd=event.cwd,
+            tool=event.tool or "",
+            tool_input=event.tool_input or {},
+            tool_use_id=event.tool_use or "",
+            caller=caller,
+        )
+        self._decided(event, found)
+        return found
+
+    def _decided(self, event: HookEvent, found: Permitted | Denied | None) -> None:
         refused = found.reason if isinstance(found, Denied) else None
         standing: PermitStanding = "issued" if refused is None else "refused"
         now_ms = self._shared.now_ms()
@@ -186,34 +222,6 @@ class Reception:
         self._shared.diary.write(
             "permit", host=event.host, session=event.session, standing=standing, reason=refused
         )
-        if isinstance(found, Denied):
-            hint = f": {found.hint}" if found.hint else ""
-            return dialects.deny(event.host, f"timeline: {found.reason}{hint}")
-        return b""
-
-    def _decide(self, event: HookEvent, request: Request) -> Permitted | Denied | None:
-        try:
-            if event.names_group:
-                message = "the hook's input names a group"
-                raise GroupSuppressedError(message)
-            caller = see_caller(request.peer)
-            return self._shared.call(
-                lambda session: permit_call(
-                    session,
-                    self._shared.permits,
-                    host=event.host,
-                    hook_session=event.session,
-                    thread=event.thread,
-                    cwd=event.cwd,
-                    tool=event.tool or "",
-                    tool_input=event.tool_input or {},
-                    tool_use_id=event.tool_use or "",
-                    caller=caller,
-                ),
-                wait_seconds=HOOK_SECONDS,
-            )
-        except REFUSALS as error:
-            return Denied(error.reason, error.hint or "")
 
 
 def _size_of(path: str | None) -> int | None:

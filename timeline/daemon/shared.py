@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future
 from typing import Final, TypeVar
 
 import msgspec
@@ -19,8 +20,9 @@ Result = TypeVar("Result")
 CALL_SECONDS: Final = 60.0
 """How long a tool may wait for its turn and its answer: an index of a long transcript takes seconds."""
 
-HOOK_SECONDS: Final = 0.14
-"""How long a hook may: it has 150 ms in all, and prints nothing that comes later."""
+HOOK_SECONDS: Final = 10.0
+"""How long a hook may wait for its turn here. The hook's own process gives up after 150 ms and prints nothing; the
+receipt or permit that it asked for is made all the same."""
 
 
 class Shared:
@@ -44,6 +46,30 @@ class Shared:
     def call(self, job: Callable[[Session], Result], *, wait_seconds: float = CALL_SECONDS) -> Result:
         """Run a use case on the timeline's thread; see ``Worker.call``."""
         return self.worker.call(lambda: job(self.session), wait_seconds=wait_seconds)
+
+    def hurry(self, name: str, job: Callable[[Session], Result], *, wait_seconds: float) -> Result | None:
+        """Run a use case for a hook: what it gives, or ``None`` where it takes longer than a hook may.
+
+        It is done nevertheless: a prompt gives its receipt, and a permit is there when its call comes, which waits
+        behind it. What fails by then is noted under ``name``.
+
+        Raises:
+            DaemonError, Exception: see ``Worker.submit``; and whatever the job raised in time.
+        """
+        future = self.worker.submit(lambda: job(self.session), wait_seconds=wait_seconds)
+        try:
+            return future.result(timeout=wait_seconds)
+        except TimeoutError:
+            if future.done():  # the job's own
+                raise
+
+        def note(late: "Future[Result]") -> None:
+            error = late.exception()
+            if isinstance(error, Exception):
+                self.note_failure(name, error)
+
+        future.add_done_callback(note)
+        return None
 
     def saw(self, look: Callable[[Activity], object]) -> None:
         """Remember something of a session."""

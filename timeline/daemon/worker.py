@@ -46,13 +46,12 @@ class Worker:
         """Begin."""
         self._thread.start()
 
-    def call(self, job: Callable[[], Result], *, wait_seconds: float) -> Result:
-        """Run a job on the thread and give what it gives.
+    def submit(self, job: Callable[[], Result], *, wait_seconds: float) -> "Future[Result]":
+        """Queue a job that somebody waits for, and who would like to have it within so many seconds.
 
         Raises:
-            DaemonBusyError: too many wait, or it did not end in time; in the second case it still runs.
+            DaemonBusyError: too many wait.
             DaemonStoppingError: no job is taken any more.
-            Exception: whatever the job raised.
         """
         future: Future[Result] = Future()
 
@@ -73,6 +72,17 @@ class Worker:
             heapq.heappush(self._calls, (ends, next(self._numbers), run))
             self._idle.clear()
             self._turn.notify()
+        return future
+
+    def call(self, job: Callable[[], Result], *, wait_seconds: float) -> Result:
+        """Run a job on the thread and give what it gives.
+
+        Raises:
+            DaemonBusyError: too many wait, or it did not end in time; in the second case it still runs.
+            DaemonStoppingError: no job is taken any more.
+            Exception: whatever the job raised.
+        """
+        future = self.submit(job, wait_seconds=wait_seconds)
         try:
             return future.result(timeout=wait_seconds)
         except TimeoutError:

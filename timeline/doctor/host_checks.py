@@ -8,14 +8,10 @@ from timeline.clock import format_utc, parse_utc
 from timeline.daemon_status import DaemonStatus
 from timeline.doctor.facts import CommandFact, HookFact, HostFact
 from timeline.doctor.findings import Finding, Level
+from timeline.guard.request import Tool
 
 NEEDED_EVENTS: Final = ("UserPromptSubmit", "PreToolUse")
 """Without the first there is no receipt, without the second no permit; every other hook only helps."""
-
-TOOLS: Final = frozenset(
-    {"session_timeline_index", "session_timeline_search", "session_timeline_capture", "timeline_status"}
-)
-"""What the MCP server has to offer."""
 
 WORKED_SECONDS: Final = SILENT_SECONDS
 """How long after the daemon's start a transcript must have been written before missing hooks mean anything: a daemon
@@ -106,7 +102,7 @@ def _check_server(host: HostFact) -> Iterator[Finding]:
     probe = host.probe
     if probe is None:
         return
-    missing = sorted(TOOLS - set(probe.tools))
+    missing = sorted(set(Tool) - set(probe.tools))
     if probe.reason is not None:
         message = f"the MCP server does not answer as its host would ask it ({probe.reason})"
         remedy = "timeline daemon logs"

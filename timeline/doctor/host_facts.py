@@ -16,7 +16,7 @@ from timeline.doctor.facts import CommandFact, HookFact, HostFact, ProbeFact, Se
 from timeline.doctor.settings import HostSettings, ServerSetting, parse_settings
 from timeline.errors import UnsafeFileError
 from timeline.files import is_there, open_regular
-from timeline.hosts import HOSTS, Host
+from timeline.hosts import HOSTS, Host, home_folder
 from timeline.install.command import find_program
 from timeline.install.errors import InstallScopeError
 from timeline.install.places import Scope, host_files
@@ -40,7 +40,7 @@ def find_hosts(session: Session, root: str, speak: Speak | None, *, python: str)
 def _find_host(session: Session, host: Host, root: str, speak: Speak | None, python: str) -> HostFact | None:
     environment = session.environment
     user_home = Path(environment.get("HOME") or Path.home())
-    home = Path(environment.get(host.home_variable) or user_home / host.home_default)
+    home = home_folder(host, environment, user_home)
     paths = (shutil.which(name, path=environment.get("PATH")) for name in host.programs)
     program = next((path for path in paths if path is not None), None)
     if program is None and not home.is_dir():

@@ -12,32 +12,12 @@ from typing import Any, Final
 
 import msgspec
 
+from timeline.hosts import EVENTS
 from timeline.install.command import is_hook, is_server
 from timeline.install.places import SERVER
 
-KIMI_EVENTS: Final = frozenset(
-    {
-        "Interrupt",
-        "Notification",
-        "PermissionRequest",
-        "PermissionResult",
-        "PostCompact",
-        "PostToolUse",
-        "PostToolUseFailure",
-        "PreCompact",
-        "PreToolUse",
-        "SessionEnd",
-        "SessionStart",
-        "Stop",
-        "StopFailure",
-        "SubagentStart",
-        "SubagentStop",
-        "UserPromptSubmit",
-    }
-)
-"""Events that Kimi Code 2.1.0 knows; for any other one, 2.1.0 drops every hook and 0.10.0 does not start."""
-
 _STRICT_HOSTS: Final = frozenset({"kimi", "king"})
+"""For an event that is not in ``EVENTS``, 2.1.0 of Kimi Code drops every hook and 0.10.0 does not start."""
 
 
 class HookSetting(msgspec.Struct, frozen=True):
@@ -88,7 +68,7 @@ def parse_settings(host: str, files: Mapping[str, bytes]) -> HostSettings:
         if is_hook(entry.get("command"), host)
     )
     unknown = tuple(
-        (event, path) for path, event, _, _ in found if host in _STRICT_HOSTS and event not in KIMI_EVENTS
+        (event, path) for path, event, _, _ in found if host in _STRICT_HOSTS and event not in EVENTS
     )
     servers = (_server(host, path, document) for path, document in documents.items())
     server = next((server for server in servers if server is not None), None)

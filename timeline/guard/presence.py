@@ -10,7 +10,8 @@ A chain of processes is **unbroken** when all of this holds:
 4. above that leader, before any program that starts or adopts processes without a person (``STARTERS``), stands a
    login of the system (``LOGINS``, run by root), a terminal or desktop (``TERMINALS``, run by the owner or root), or
    a multiplexer (``MULTIPLEXERS``) to which somebody is attached by a chain that is itself unbroken; or the chain
-   ends there because a container was entered.
+   ends there because a container was entered, which is not believed in a user namespace: anybody can make one, and
+   in it processes of its own that hide all that is above them.
 
 So ``setsid`` loses the terminal (2), a double fork loses the leader (3), and ``systemd-run``, ``cron`` and the like
 have a starter above (4). What this cannot tell is in ``docs/spec/owner.md``: names are given by who starts a program,
@@ -23,7 +24,7 @@ from typing import Final
 import msgspec
 
 from sidecars.leaf import Policy
-from timeline.hosts import HOSTS
+from timeline.guard.transport import host_of
 from timeline.owner_errors import (
     OwnerChainError,
     OwnerDetachedError,
@@ -33,8 +34,6 @@ from timeline.owner_errors import (
     OwnerVariableError,
 )
 from timeline.processes import Process
-
-HOST_PROGRAMS: Final = frozenset(name for host in HOSTS.values() for name in host.programs)
 
 STARTERS: Final = frozenset(
     "systemd init launchd upstart runit runsvdir s6-svscan s6-supervise supervisord openrc-run cron crond CRON CROND "
@@ -74,12 +73,14 @@ class Caller(msgspec.Struct, frozen=True):
 
     ``chain`` is the command's process and its ancestors (``processes.chain_of``). ``variables`` are the names of the
     host's variables that the command or an ancestor carries. ``attached`` are the chains of the multiplexer's own
-    processes, where the chain leads to a multiplexer.
+    processes, where the chain leads to a multiplexer. ``in_user_namespace``: the command's user ids are not the
+    system's own.
     """
 
     chain: tuple[Process, ...]
     variables: tuple[str, ...] = ()
     attached: tuple[tuple[Process, ...], ...] = ()
+    in_user_namespace: bool = False
 
 
 def decide_presence(caller: Caller, rules: Policy | None) -> OwnerPresenceError | None:
@@ -105,7 +106,7 @@ def multiplexer_of(chain: tuple[Process, ...]) -> frozenset[str]:
 
 def _find_host(caller: Caller) -> OwnerPresenceError | None:
     for process in caller.chain:
-        if host := _host_of(process):
+        if host := host_of(process):
             message = f"process {process.pid} among the ancestors of this command is the host {host}"
             return OwnerHostError(message)
     if caller.variables:
@@ -114,22 +115,17 @@ def _find_host(caller: Caller) -> OwnerPresenceError | None:
     return None
 
 
-def _host_of(process: Process) -> str | None:
-    """The name of a host's program that the process has, or that its executable has."""
-    names = {process.name, "" if process.program is None else process.program.rpartition("/")[2]}
-    return next((name for name in sorted(names) if name in HOST_PROGRAMS), None)
-
-
 def _find_break(caller: Caller) -> OwnerPresenceError | None:
     refusal = _find_lost_terminal(caller.chain) or _find_lost_leader(caller.chain)
     if refusal is not None:
         return refusal
+    is_hidden = caller.in_user_namespace
     if multiplexer := multiplexer_of(caller.chain):
-        if any(_is_attached(chain, multiplexer) for chain in caller.attached):
+        if any(_is_attached(chain, multiplexer, is_hidden=is_hidden) for chain in caller.attached):
             return None
         message = f"nobody is attached to the multiplexer ({min(multiplexer)}) from a terminal of their own"
         return OwnerDetachedError(message)
-    return _find_lost_giver(caller.chain)
+    return _find_lost_giver(caller.chain, is_hidden=is_hidden)
 
 
 def _find_lost_terminal(chain: tuple[Process, ...]) -> OwnerPresenceError | None:
@@ -159,10 +155,11 @@ def _find_lost_leader(chain: tuple[Process, ...]) -> OwnerPresenceError | None:
     return None
 
 
-def _find_lost_giver(chain: tuple[Process, ...]) -> OwnerPresenceError | None:
+def _find_lost_giver(chain: tuple[Process, ...], *, is_hidden: bool) -> OwnerPresenceError | None:
     giver = next(_above_leader(chain), None)
     if giver is None:  # the chain ends with a process that is not the first one: a container was entered
-        return None
+        message = "this command runs in a user namespace, which hides the processes that started its session"
+        return OwnerChainError(message) if is_hidden else None
     if giver.pid == 1 or giver.name in STARTERS:
         message = (
             f"process {giver.pid} ({giver.name}) started this command's session, and no login or terminal did"
@@ -189,12 +186,13 @@ def _names_of_multiplexer(process: Process) -> frozenset[str]:
     return next((names for names in MULTIPLEXERS if process.name in names), frozenset())
 
 
-def _is_attached(chain: tuple[Process, ...], multiplexer: frozenset[str]) -> bool:
+def _is_attached(chain: tuple[Process, ...], multiplexer: frozenset[str], *, is_hidden: bool) -> bool:
     """Whether this is somebody who looks at the multiplexer in a terminal, and no host's and no other multiplexer's."""
     return (
         bool(chain)
         and chain[0].name in multiplexer
-        and not any(_host_of(process) for process in chain)
+        and not any(host_of(process) for process in chain)
         and not multiplexer_of(chain)
-        and (_find_lost_terminal(chain) or _find_lost_leader(chain) or _find_lost_giver(chain)) is None
+        and (_find_lost_terminal(chain) or _find_lost_leader(chain)) is None
+        and _find_lost_giver(chain, is_hidden=is_hidden) is None
     )

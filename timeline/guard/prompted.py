@@ -5,10 +5,13 @@ the prompt is another matter: only the adapter says what a person typed there, b
 tool's output that quotes a prompt nor a text that the host puts before the model is that (formats §7.8). A copy of an
 older conversation shows older times.
 
+Nor may a hook say of a session that it works elsewhere than its host has written: the folder there must be of the
+project that the receipt names. King and Kimi Code write none into their transcripts; there the hook's word is all.
+
 What it cannot tell: whether a process with the user's rights has written into the transcript.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Final
 
 from adapters.base import Adapter, Header
@@ -28,8 +31,10 @@ PROMPT_EARLY_MS: Final = 60_000
 wait up to a minute for them."""
 
 
-def shows_new_prompt(receipt: Receipt, adapter: Adapter) -> bool:
+def shows_new_prompt(receipt: Receipt, adapter: Adapter, project_of: Callable[[str], str]) -> bool:
     """Whether a person's prompt stands behind what the file held when the receipt was issued.
+
+    ``project_of`` gives the project that a folder belongs to.
 
     Reads the header and at most 16 MiB behind that place, keeps nothing, and waits for nothing: a file that is not
     there yet, or has not grown yet, shows none.
@@ -52,7 +57,7 @@ def shows_new_prompt(receipt: Receipt, adapter: Adapter) -> bool:
             header = read_header(adapter, opened)
         except (HeaderIncompleteError, NoSessionError):  # the host has only begun to write it
             return False
-        if not _is_of_session(header, receipt):
+        if not _is_of_session(header, receipt) or not _is_of_project(header, receipt, project_of):
             return False
         since_ms = receipt.issued_at - PROMPT_EARLY_MS
         return any(
@@ -73,6 +78,11 @@ def _is_of_session(header: Header, receipt: Receipt) -> bool:
     """Whether the file says the session of the receipt, where the host writes it there, and is no subagent's."""
     named = HOSTS[receipt.binding.host].header_names_session
     return not header.is_subagent and (not named or header.session_id == receipt.binding.session)
+
+
+def _is_of_project(header: Header, receipt: Receipt, project_of: Callable[[str], str]) -> bool:
+    """Whether the folder that the file names, if its host writes one there, is of the receipt's project."""
+    return header.cwd is None or project_of(header.cwd) == receipt.binding.project
 
 
 def _statements(

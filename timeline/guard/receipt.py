@@ -16,7 +16,7 @@ from sidecars.envelope import open_envelope, seal
 from sidecars.errors import SidecarError
 from sidecars.identity import canonical_bytes, strict_loads
 from sidecars.leaf import EnrollmentBinding
-from timeline.binding import Binding
+from timeline.binding import Binding, names_group
 from timeline.clock import Entropy
 from timeline.errors import (
     ClockError,
@@ -36,8 +36,6 @@ ID_PREFIX: Final = "asthr_"
 _ID_BYTES: Final = 32
 _ID_CHARACTERS: Final = len(ID_PREFIX) + 43
 _EVENT: Final = "UserPromptSubmit"
-_GROUP_FIELDS: Final = ("group", "groupId", "group_id")
-_SCOPE_FIELD: Final = "agent_spine_scope"
 
 
 class SourceAtPrompt(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -122,11 +120,9 @@ def parse_prompt_event(content: bytes, host: Host) -> PromptEvent:
     if not isinstance(found, dict) or found.get("hook_event_name") != _EVENT:
         message = f"the hook's input must be a {_EVENT} event"
         raise HookInputError(message)
-    nested = found.get(_SCOPE_FIELD)
-    for scope in (found, nested if isinstance(nested, dict) else {}):
-        if any(field in scope for field in _GROUP_FIELDS):
-            message = "the hook's input names a group"
-            raise GroupScopeError(message)
+    if names_group(found):
+        message = "the hook's input names a group"
+        raise GroupScopeError(message)
     session = _text(found, host.session_field)
     path = None if host.transcript_field is None else _text(found, host.transcript_field)
     turn = "" if host.turn_field is None else str(found.get(host.turn_field, ""))

@@ -16,8 +16,9 @@ from typing import Final
 import msgspec
 
 from sidecars.identity import JSON, canonical_bytes
-from timeline.binding import Binding
+from timeline.binding import SCOPE_FIELD, Binding, folded, is_group
 from timeline.clock import format_utc, parse_utc
+from timeline.dialects import TOOL_PREFIXES
 from timeline.guard.errors import (
     GroupSuppressedError,
     RequestError,
@@ -41,16 +42,8 @@ from timeline.terms import Query, parse_query
 VISIBILITY: Final = "private-verified"
 """The one visibility that anything is recalled under (reference interface)."""
 
-HOOK_PREFIXES: Final = (
-    "mcp__timeline__",
-    "mcp__plugin_timeline_timeline__",
-    "mcp__plugin-timeline_timeline__",
-)
-"""How hosts name the tools of the server `timeline` in their hooks; then in Claude's plugin and in Kimi's."""
-
 _TIME_CHARACTERS: Final = len("YYYY-MM-DDTHH:MM:SS.mmmZ")
 _EVENT_ID_CHARACTERS: Final = len("timeline-event:") + 32
-_SCOPE_FIELD: Final = "agent_spine_scope"
 
 
 class Tool(StrEnum):
@@ -94,8 +87,7 @@ _CLAIM_OF: Final[Mapping[str, str]] = {
     spelling: name for name, other in _SPELLINGS.items() for spelling in (name, other)
 }
 
-# Compared without case, hyphens and underscores: another spelling of a group or a proof is one all the same.
-_GROUP: Final = frozenset({"group", "groups", "groupid", "groupids", "groupref", "groupscope"})
+# By their folded names: another spelling of a proof is one all the same.
 _PROOFS: Final = frozenset({"accessproof", "invocationpermit", "transportdigest"})
 
 
@@ -164,7 +156,7 @@ class Request(msgspec.Struct, frozen=True):
 
 def tool_named(hook_name: str) -> Tool | None:
     """The tool that a host's hook names; ``None`` for a tool of anybody else, also one that is called the same."""
-    for prefix in HOOK_PREFIXES:
+    for prefix in TOOL_PREFIXES:
         name = hook_name.removeprefix(prefix)
         if name != hook_name and name in _TOOLS:
             return Tool(name)
@@ -223,10 +215,10 @@ def parse_tool_input(tool: Tool, tool_input: Mapping[str, object]) -> Request:
         RequestError, QueryError, GroupSuppressedError, SmuggledFieldError, ScopeClaimError: see ``parse_request``.
     """
     _refuse_foreign(tool_input)
-    nested = tool_input.get(_SCOPE_FIELD)
+    nested = tool_input.get(SCOPE_FIELD)
     kept = {name: value for name, value in tool_input.items() if name in FIELDS[tool] or name in _CLAIM_OF}
     if nested is not None:
-        kept[_SCOPE_FIELD] = _known_claims(nested)
+        kept[SCOPE_FIELD] = _known_claims(nested)
     return parse_request(tool, kept)
 
 
@@ -339,23 +331,18 @@ def _flag(given: Mapping[str, object], name: str) -> bool:
 
 
 def _is_scope(name: str) -> bool:
-    return name in _CLAIM_OF or name == _SCOPE_FIELD or _folded(name) in _GROUP
-
-
-def _folded(name: str) -> str:
-    return name.replace("_", "").replace("-", "").casefold()
+    return name in _CLAIM_OF or name == SCOPE_FIELD or is_group(name)
 
 
 def _refuse_foreign(arguments: Mapping[str, object]) -> None:
     """No group and no proof, flat or nested, in any spelling. A group that is null is none."""
-    nested = arguments.get(_SCOPE_FIELD)
+    nested = arguments.get(SCOPE_FIELD)
     for scope in (arguments, nested if isinstance(nested, Mapping) else {}):
         for name, value in scope.items():
-            folded = _folded(str(name))
-            if folded in _GROUP and value is not None:
+            if is_group(str(name)) and value is not None:
                 message = "the arguments name a group"
                 raise GroupSuppressedError(message)
-            if folded in _PROOFS:
+            if folded(str(name)) in _PROOFS:
                 message = "the arguments hold a field that only the guard makes"
                 raise SmuggledFieldError(message)
 
@@ -367,17 +354,17 @@ def _known_claims(nested: object) -> object:
 
 
 def _claims(arguments: Mapping[str, object]) -> dict[str, str | None]:
-    nested = arguments.get(_SCOPE_FIELD)
+    nested = arguments.get(SCOPE_FIELD)
     if nested is not None and not isinstance(nested, Mapping):
-        message = f"field {_SCOPE_FIELD}: must be an object"
+        message = f"field {SCOPE_FIELD}: must be an object"
         raise ScopeClaimError(message)
     claims: dict[str, str | None] = {}
     for scope, only_claims in ((arguments, False), (nested or {}, True)):
         for name, value in scope.items():
             claim = _CLAIM_OF.get(name)
             if claim is None:
-                if only_claims and _folded(name) not in _GROUP:
-                    message = f"field {_SCOPE_FIELD}: holds a field that is unknown"
+                if only_claims and not is_group(name):
+                    message = f"field {SCOPE_FIELD}: holds a field that is unknown"
                     raise RequestError(message)
                 continue
             if value is not None and not (isinstance(value, str) and 0 < len(value) <= PATH_BYTES_MAX):

@@ -7,17 +7,14 @@ an index of their sessions; what it says is believed no more than an event: the 
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Final
 
 from sidecars.errors import SidecarError
 from sidecars.identity import strict_loads
 from timeline.errors import SourceError, TranscriptOutsideError, TranscriptUnnamedError
 from timeline.guard.receipt import PromptEvent
-from timeline.hosts import Host
+from timeline.hosts import MAIN_WIRE, Host, home_folder
 from timeline.limits import SESSION_INDEX_BYTES_MAX
 from timeline.source import check_below, check_names, check_path, open_any
-
-_MAIN_WIRE: Final = ("agents", "main", "wire.jsonl")
 
 
 def locate_transcript(host: Host, event: PromptEvent, environment: Mapping[str, str]) -> str:
@@ -49,8 +46,7 @@ def home_of(host: Host, environment: Mapping[str, str]) -> Path:
     Raises:
         TranscriptOutsideError: the environment names none: what lies below the working folder is nobody's home.
     """
-    given = environment.get(host.home_variable)
-    home = Path(given) if given else Path(environment.get("HOME", "")) / host.home_default
+    home = home_folder(host, environment, Path(environment.get("HOME", "")))
     if not home.is_absolute() or "\0" in str(home):
         message = f"{host.home_variable} and HOME: one must be an absolute path"
         raise TranscriptOutsideError(message)
@@ -82,7 +78,7 @@ def _from_index(host: Host, home: Path, event: PromptEvent) -> str | None:
             continue  # the host may be writing it
         if isinstance(found, dict) and found.get("sessionId") == event.session:
             folder = found.get("sessionDir")
-            return str(Path(folder, *_MAIN_WIRE)) if isinstance(folder, str) else None
+            return str(Path(folder, *MAIN_WIRE)) if isinstance(folder, str) else None
     return None
 
 

@@ -143,11 +143,15 @@ def nearest_host(chain: Sequence[Process]) -> HostProcess | None:
     Never one further up: a host that runs in the background hangs below whichever terminal started it first.
     """
     for process in chain[1:]:
-        names = {process.name, PurePosixPath(process.program or "").name}
-        for host in HOSTS.values():
-            if not names.isdisjoint(host.programs):
-                return HostProcess(host.name, process)
+        if host := host_of(process):
+            return HostProcess(host, process)
     return None
+
+
+def host_of(process: Process) -> str | None:
+    """The host whose program a process runs, by its name or its executable's."""
+    names = {process.name, PurePosixPath(process.program or "").name}
+    return next((host.name for host in HOSTS.values() if not names.isdisjoint(host.programs)), None)
 
 
 def parse_capability(environment: Mapping[str, str]) -> Capability | None:

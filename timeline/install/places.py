@@ -12,7 +12,7 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from timeline.dialects import HOOK_EVENTS, Subscription
-from timeline.hosts import HOSTS
+from timeline.hosts import HOSTS, home_folder
 from timeline.install.command import Program, hook_command, server_words
 from timeline.install.errors import InstallScopeError
 from timeline.install.json_form import JsonHooks, JsonServer
@@ -75,7 +75,7 @@ def host_files(
     Raises:
         InstallScopeError: the host takes no hooks for a project.
     """
-    folder = _folder_of(host, home, environment)
+    folder = home_folder(HOSTS[host], environment, home)
     hooks = JsonHooks(host, hook_groups(host, hook_command(program, host)))
     command, arguments = server_words(program, host)
     entry: dict[str, Any] = {"command": command, "args": arguments}
@@ -102,12 +102,6 @@ def host_files(
         HostFile(folder / "mcp.json", json_server),
         HostFile(folder / "config.toml", TomlHooks(host, hook_list(host, hook_command(program, host)))),
     )
-
-
-def _folder_of(host: str, home: Path, environment: Mapping[str, str]) -> Path:
-    known = HOSTS[host]
-    moved = environment.get(known.home_variable)
-    return Path(moved) if moved else home / known.home_default
 
 
 def hook_groups(host: str, command: str) -> dict[str, Any]:

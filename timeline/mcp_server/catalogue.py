@@ -12,13 +12,20 @@ from typing import Final
 
 import msgspec
 
-from timeline.limits import INDEX_BYTES_MAX, INDEX_BYTES_MIN, WINDOW_SECONDS_MAX
+from timeline.guard.request import Tool
+from timeline.limits import (
+    INDEX_BYTES_MAX,
+    INDEX_BYTES_MIN,
+    SEARCH_CHARACTERS_MAX,
+    SEARCH_CHARACTERS_MIN,
+    WINDOW_SECONDS_MAX,
+)
 
 Schema = Mapping[str, object]
 
 
-class Tool(msgspec.Struct, frozen=True, kw_only=True):
-    """One tool.
+class OfferedTool(msgspec.Struct, frozen=True, kw_only=True):
+    """One tool as it is offered.
 
     ``read_only`` is what a host may rely on: nothing outside Timeline's own derived files changes. ``properties``
     are those of its input schema.
@@ -47,8 +54,8 @@ _SEARCH_PROPERTIES: Final[Schema] = MappingProxyType(
         "at": {"type": "string", "description": "Exact UTC time, such as 2026-01-31T10:00:00Z"},
         "query": {
             "type": "string",
-            "minLength": 3,
-            "maxLength": 512,
+            "minLength": SEARCH_CHARACTERS_MIN,
+            "maxLength": SEARCH_CHARACTERS_MAX,
             "description": "At least two words: runner, label, outcome or count, such as `pytest failed`",
         },
         "windowSeconds": {
@@ -68,8 +75,8 @@ _SEARCH_PROPERTIES: Final[Schema] = MappingProxyType(
     }
 )
 
-INDEX: Final = Tool(
-    name="session_timeline_index",
+INDEX: Final = OfferedTool(
+    name=Tool.INDEX.value,
     title="Index this session",
     description=(
         "Read what is new in this session's transcript and note its test and check results, without keeping text. "
@@ -88,8 +95,8 @@ INDEX: Final = Tool(
 )
 """Read-only: it writes Timeline's own derived files, which can be dropped and built again, and nothing of the user."""
 
-SEARCH: Final = Tool(
-    name="session_timeline_search",
+SEARCH: Final = OfferedTool(
+    name=Tool.SEARCH.value,
     title="Find what really ran",
     description=(
         "Find results of tests and checks that really ran, re-checked against the transcript: by time (`at`), by "
@@ -99,8 +106,8 @@ SEARCH: Final = Tool(
     properties=_SEARCH_PROPERTIES,
 )
 
-CAPTURE: Final = Tool(
-    name="session_timeline_capture",
+CAPTURE: Final = OfferedTool(
+    name=Tool.CAPTURE.value,
     title="Keep one result",
     description=(
         "Keep one found result in the world model as a measurement. Give the `id` of a card as eventId, and the same "
@@ -121,8 +128,8 @@ CAPTURE: Final = Tool(
 )
 """Not read-only: what it keeps outlives the session. It destroys nothing, and the same capture twice is one."""
 
-STATUS: Final = Tool(
-    name="timeline_status",
+STATUS: Final = OfferedTool(
+    name=Tool.STATUS.value,
     title="Timeline status",
     description="Whether this session is enrolled and indexed, and what is missing. Opens no transcript.",
 )
