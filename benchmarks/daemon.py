@@ -22,7 +22,7 @@ from typing import Any, Final
 
 from benchmarks.corpus import FILE_BYTES, START_MS, write_corpus
 from benchmarks.measure import Figure, alternate, percentile, ratio, run
-from benchmarks.worlds import HERE, session_at
+from benchmarks.worlds import HERE, enroll, session_at
 from tests.simulators.host_process import HostProcess, host_process
 from timeline import __version__, service
 from timeline import relay as relay_program
@@ -234,7 +234,7 @@ def _append(folder: Path) -> list[Figure]:
     transcript.parent.mkdir(parents=True)
     transcript.write_bytes(whole[: 50 << 20])
     session = session_at(folder)
-    _enroll(session, folder / "project", transcript)
+    enroll(session, folder / "project", transcript, follow=True)
     for result in service.index(session, str(folder / "project")):
         if isinstance(result, tuple):
             raise result[1]
@@ -296,7 +296,7 @@ def _world(folder: Path, sources: int) -> tuple[service.Session, Path]:
         path = folder / "home" / ".codex" / rollout.relative_path
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(rollout.to_bytes())
-        _enroll(session, folder / "project", path)
+        enroll(session, folder / "project", path, follow=True)
         first = first or path
     for result in service.index(session, str(folder / "project")):
         if isinstance(result, tuple):
@@ -304,17 +304,6 @@ def _world(folder: Path, sources: int) -> tuple[service.Session, Path]:
     if first is None:
         raise RuntimeError("there is a session")
     return session, first
-
-
-def _enroll(session: service.Session, project: Path, transcript: Path) -> None:
-    event = {
-        "hook_event_name": "UserPromptSubmit",
-        "session_id": transcript.stem[-36:],
-        "transcript_path": str(transcript),
-        "cwd": str(project),
-    }
-    receipt = service.receive_prompt(session, "codex", json.dumps(event).encode())
-    service.enroll(session, str(project), receipt.id, confirmed=True, follow=True)
 
 
 @contextmanager

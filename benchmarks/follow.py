@@ -5,7 +5,6 @@ one atomic replacement of a file, and one durable commit. The state is open alre
 """
 
 import hashlib
-import json
 import os
 import shutil
 import sqlite3
@@ -17,8 +16,7 @@ from pathlib import Path
 
 from benchmarks.corpus import FILE_BYTES, write_corpus
 from benchmarks.measure import Figure, alternate, ratio
-from benchmarks.worlds import HERE, session_at
-from timeline import service
+from benchmarks.worlds import HERE, enroll, session_at
 from timeline.committing import commit_alone
 from timeline.extend import current, proof_work
 from timeline.files import write_atomic
@@ -48,7 +46,7 @@ def figures(*, quick: bool) -> list[Figure]:
     transcript = folder / "home" / ".codex" / path
     transcript.parent.mkdir(parents=True)
     transcript.write_bytes(content[:_SIZE])
-    _enroll(session, folder / "project", transcript)
+    enroll(session, folder / "project", transcript, follow=True)
     written = _SIZE
 
     def write() -> None:
@@ -95,17 +93,6 @@ def _session() -> tuple[str, bytes]:
     path, content = next(write_corpus(FILE_BYTES, _SHARE))
     head, newline, turns = content.partition(b"\n")
     return path, head + newline + turns * 3
-
-
-def _enroll(session: service.Session, project: Path, transcript: Path) -> None:
-    event = {
-        "hook_event_name": "UserPromptSubmit",
-        "session_id": transcript.stem[-36:],
-        "transcript_path": str(transcript),
-        "cwd": str(project),
-    }
-    receipt = service.receive_prompt(session, "codex", json.dumps(event).encode())
-    service.enroll(session, str(project), receipt.id, confirmed=True, follow=True)
 
 
 def _extend(state: State, source: EnrolledSource) -> None:

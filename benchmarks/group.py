@@ -6,7 +6,6 @@ one transaction with as many rows, two durable replacements. How many heads were
 """
 
 import hashlib
-import json
 import os
 import shutil
 import sqlite3
@@ -24,7 +23,7 @@ import msgspec
 from benchmarks.commit import replace_durably
 from benchmarks.corpus import FILE_BYTES, write_corpus
 from benchmarks.measure import Figure, alternate, ratio
-from benchmarks.worlds import HERE, session_at
+from benchmarks.worlds import HERE, enroll, session_at
 from timeline import service
 from timeline.extending import Due, extend_together
 from timeline.limits import HEAD_BYTES, MIB, TAIL_BYTES
@@ -122,7 +121,7 @@ def _world(folder: Path) -> _World:
         path.parent.mkdir(parents=True, exist_ok=True)
         contents[path] = content.replace(thread.encode(), own.encode())
         path.write_bytes(contents[path][:_SIZE])
-        _enroll(session, folder / "project", path)
+        enroll(session, folder / "project", path, follow=True)
     for result in service.index(session, str(folder / "project")):
         if isinstance(result, tuple):
             raise result[1]
@@ -131,17 +130,6 @@ def _world(folder: Path) -> _World:
         for status in service.list_sources(session, str(folder / "project"))
     ]
     return _World(session, folder / "project", list(contents), contents, ids, steps)
-
-
-def _enroll(session: service.Session, project: Path, transcript: Path) -> None:
-    event = {
-        "hook_event_name": "UserPromptSubmit",
-        "session_id": transcript.stem[-36:],
-        "transcript_path": str(transcript),
-        "cwd": str(project),
-    }
-    receipt = service.receive_prompt(session, "codex", json.dumps(event).encode())
-    service.enroll(session, str(project), receipt.id, confirmed=True, follow=True)
 
 
 @contextmanager

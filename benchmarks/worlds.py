@@ -35,11 +35,11 @@ def enroll_all(folder: Path, paths: Iterable[Path]) -> service.Session:
         shutil.rmtree(folder / name, ignore_errors=True)
     session = session_at(folder)
     for path in paths:
-        _enroll(session, folder / "project", path)
+        enroll(session, folder / "project", path)
     return session
 
 
-def _enroll(session: service.Session, project: Path, transcript: Path) -> None:
+def enroll(session: service.Session, project: Path, transcript: Path, *, follow: bool = False) -> None:
     """Prompt, receipt, consent."""
     event = {
         "hook_event_name": "UserPromptSubmit",
@@ -48,7 +48,7 @@ def _enroll(session: service.Session, project: Path, transcript: Path) -> None:
         "cwd": str(project),
     }
     receipt = service.receive_prompt(session, "codex", json.dumps(event).encode())
-    service.enroll(session, str(project), receipt.id, confirmed=True)
+    service.enroll(session, str(project), receipt.id, confirmed=True, follow=follow)
 
 
 def corpus(total_bytes: int, reviewed_share: float) -> Path:

@@ -11,7 +11,7 @@ import pytest
 
 import adapters
 import sidecars
-from timeline.guard.presence import Caller
+from timeline.guard.presence import Ancestry
 from timeline.processes import Process
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -70,7 +70,7 @@ def _at_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     chain = tuple(
         Process(pid, pid, parent, os.getuid(), 9, 8, 1, 9, name, None) for pid, parent, name in names
     )
-    monkeypatch.setattr("timeline.caller.find_caller", lambda _environment: Caller(chain))
+    monkeypatch.setattr("timeline.presence.find_ancestry", lambda _environment: Ancestry(chain))
 
 
 @pytest.fixture(autouse=True, scope="session")

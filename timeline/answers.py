@@ -1,4 +1,4 @@
-"""Answers as data: the one form that ``--json`` prints today and a tool call returns later. Pure.
+"""Answers as data: the one form that ``--json`` prints and a tool call returns. Pure.
 
 Schema and field names follow the reference where it has one. Every answer says ``context-only``: it grants no
 permission and starts nothing (T4). Nothing here holds text of a transcript, a path of one, or an offset.
@@ -350,6 +350,6 @@ def _count(event: Event) -> Json | None:
 
 def _common(view: LogView) -> Json:
     found: Json = {"authority": AUTHORITY}
-    if view.policy is not None and view.policy.simulated_host:
+    if view.simulated_host:
         found["simulatedHost"] = True
     return found

@@ -1,7 +1,7 @@
 """The hosts whose prompt event is reviewed, one frozen value each: adding a host is adding an entry. Pure.
 
 An entry says where the host keeps its sessions, how a path names a session, and what its UserPromptSubmit event
-is made of. Every host takes what its hook prints for the model, so the hook prints nothing for any of them.
+is made of. What a host calls its other events, and which answers it takes: ``timeline.dialects``.
 """
 
 from collections.abc import Callable, Mapping
@@ -27,7 +27,7 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     ``writer_locks`` is the folder in its home where it locks each thread that it writes: such a host holds transcript
     and lock of every live thread open, and names the thread in each tool call (X1). ``servers_share_session``: it
     starts its MCP servers as its children in its own session of the operating system, and whatever its model runs in
-    another one.
+    another one. ``writes_prompt_first``: in some versions a prompt stands in the transcript before its hook is called.
     """
 
     name: str
@@ -47,6 +47,7 @@ class Host(msgspec.Struct, frozen=True, kw_only=True):
     session_index: str | None = None
     writer_locks: str | None = None
     servers_share_session: bool = False
+    writes_prompt_first: bool = False
 
 
 def home_folder(host: Host, environment: Mapping[str, str], user_home: Path) -> Path:
@@ -116,6 +117,7 @@ _KING: Final = Host(
     path_variable="AGENTSPINE_KING_TIMELINE_SOURCE",
     protocol_variable="AGENTSPINE_KING_WIRE_PROTOCOL_VERSION",
     session_index="session_index.jsonl",
+    writes_prompt_first=True,
 )
 _KIMI: Final = Host(
     name="kimi",
@@ -127,6 +129,7 @@ _KIMI: Final = Host(
     header_names_session=False,
     transcript_field=None,
     session_index="session_index.jsonl",
+    writes_prompt_first=True,
 )
 
 HOSTS: Final[Mapping[str, Host]] = MappingProxyType(

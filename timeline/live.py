@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from adapters.errors import AdapterError
-from timeline.errors import AccessError, SourceError, StateBusyError, StateError, UsageError
+from timeline.errors import AccessError, SourceError, StateError, UsageError
 from timeline.limits import LOG_READS_MAX
 from timeline.paths import Locations
 from timeline.ports import Ports
@@ -92,18 +92,10 @@ class Live:
         for tries_left in reversed(range(LOG_READS_MAX)):
             if not self._must_ask(state, ports):
                 return state
-            try:
-                state.confirm()
-            except StateError as error:
-                # An anchor that knows more may know what another process has committed since we read.
-                if not state.is_overtaken():
-                    raise
-                if not tries_left:
-                    message = f"{locations.state}: each time another process had committed before it was asked about"
-                    raise StateBusyError(message) from error
+            if state.confirm_unless_overtaken(may_read_again=tries_left > 0):
+                self._confirmed_at = ports.stopwatch.seconds()
+            else:
                 state = self._current(locations, ports)
-                continue
-            self._confirmed_at = ports.stopwatch.seconds()
         return state
 
     def _must_ask(self, state: State, ports: Ports) -> bool:

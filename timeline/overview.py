@@ -114,7 +114,7 @@ def _with_state(found: Overview, state: State) -> Overview:
         reason=None if refused is None else refused.reason,
         hint="" if refused is None else refused.hint,
         size=state.belief.size,
-        simulated_host=view.policy is not None and view.policy.simulated_host,
+        simulated_host=view.simulated_host,
         sources=tuple(_source(state, source, now_ms) for source in reversed(mine)),
         receipts=sum(receipt.binding.project == found.project for receipt in receipts),
         anchors=tuple(

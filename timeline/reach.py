@@ -23,8 +23,8 @@ SOCKET_NAME: Final = "daemon.sock"
 CONNECT_SECONDS: Final = 2.0
 """How long one exchange with a daemon that listens may take, where its answer needs no work."""
 
-ANSWER_BYTES_MAX: Final = 1024 * 1024
-"""The answer to a question; a status with hundreds of sources has some 100 KB."""
+ANSWER_BYTES_MAX: Final = 8 * 1024 * 1024
+"""The answer to a question; a status has some 100 KB, and 256 sessions with the longest paths twice 4 MiB at most."""
 
 _PROTOCOL: Final = "timeline/1"
 VERSION_ASKED: Final = b'{"ask": "version"}'

@@ -2,7 +2,7 @@
 
 ``leaf`` holds the truth: salts and signed envelopes, covered by the log's root. Everything else is a projection
 that can be dropped and built again from leaves and sidecars, but for ``receipt``, which is short-lived and lives
-here until there is a daemon (ADR 0009). No column holds text of a transcript.
+here (ADR 0009, 0020). No column holds text of a transcript.
 """
 
 import sqlite3

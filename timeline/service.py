@@ -1,7 +1,7 @@
-"""The use cases, one function each. Entry points call these and decide nothing; later the daemon calls the same.
+"""The use cases, one function each. Commands call these and decide nothing; the daemon calls some of them too.
 
-Every function takes a ``Session``: the folders, the ports and the environment. Owner commands are those that DESIGN 5
-lists; asking for the owner's presence comes with the daemon, and is said to be missing in the threat model.
+Every function takes a ``Session``: the folders, the ports and the environment, and how it comes to an open timeline.
+Whether the owner is there was asked before (``timeline.cli.presence``). What agents may do is in ``timeline.permitting`` and ``timeline.recall``.
 """
 
 import os

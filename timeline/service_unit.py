@@ -47,7 +47,7 @@ class Supervisor(StrEnum):
     LAUNCHD = "launchd"
 
 
-class Standing(StrEnum):
+class UnitStanding(StrEnum):
     """Whose file stands where ours belongs."""
 
     ABSENT = "absent"
@@ -141,18 +141,18 @@ def format_file(manager: Supervisor, daemon: Daemon) -> bytes:
     return format_unit(daemon) if manager is Supervisor.SYSTEMD else format_agent(daemon)
 
 
-def decide_standing(found: bytes | None, wanted: bytes) -> Standing:
+def decide_standing(found: bytes | None, wanted: bytes) -> UnitStanding:
     """Whose file ``found`` is (``None``: there is none), and whether it is what would be written now."""
     if found is None:
-        return Standing.ABSENT
+        return UnitStanding.ABSENT
     if found == wanted:
-        return Standing.CURRENT
+        return UnitStanding.CURRENT
     marks = list(_MARK.finditer(found))
     if not marks:
-        return Standing.FOREIGN
+        return UnitStanding.FOREIGN
     mark = marks[0]
     body = found[: mark.start()] + found[mark.end() :]
-    return Standing.OTHER if mark["digest"].decode() == _digest(body) else Standing.CHANGED
+    return UnitStanding.OTHER if mark["digest"].decode() == _digest(body) else UnitStanding.CHANGED
 
 
 def commands_to_enable(manager: Supervisor, path: str, user: int) -> tuple[tuple[str, ...], ...]:

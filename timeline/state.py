@@ -180,6 +180,25 @@ class State:
         """
         self.external.confirm(self.present)
 
+    def confirm_unless_overtaken(self, *, may_read_again: bool) -> bool:
+        """Confirm; ``False`` where another process has committed since this was read: it must be read again.
+
+        Raises:
+            StateBusyError: that is so, and it was read often enough.
+            StateError: see ``confirm``.
+        """
+        try:
+            self.confirm()
+        except StateError as error:
+            # An anchor that knows more may know what another process has committed since we read.
+            if not self.is_overtaken():
+                raise
+            if not may_read_again:
+                message = f"{self.locations.state}: each time another process had committed before it was asked about"
+                raise StateBusyError(message) from error
+            return False
+        return True
+
     def is_overtaken(self) -> bool:
         """Whether another process has committed since this state was read.
 
@@ -400,16 +419,7 @@ def open_state(locations: Locations, ports: Ports) -> Iterator[State]:
     """
     for tries_left in reversed(range(LOG_READS_MAX)):
         with open_local(locations, ports) as state:
-            try:
-                if state.consistent:
-                    state.confirm()
-            except StateError as error:
-                # An anchor that knows more may know what another process has committed since we read.
-                if not state.is_overtaken():
-                    raise
-                if not tries_left:
-                    message = f"{locations.state}: each time another process had committed before it was asked about"
-                    raise StateBusyError(message) from error
+            if state.consistent and not state.confirm_unless_overtaken(may_read_again=tries_left > 0):
                 continue
             yield state
             return

@@ -20,8 +20,8 @@ from timeline.service_unit import (
     AGENT_LABEL,
     UNIT_NAME,
     Daemon,
-    Standing,
     Supervisor,
+    UnitStanding,
     commands_after_removal,
     commands_to_disable,
     commands_to_enable,
@@ -74,13 +74,13 @@ class ServiceStatus(msgspec.Struct, frozen=True):
 
     manager: Supervisor
     path: Path
-    standing: Standing
+    standing: UnitStanding
     answers: bool
     enabled: str | None = None
     active: str | None = None
 
 
-class Outcome(msgspec.Struct, frozen=True):
+class ServiceChange(msgspec.Struct, frozen=True):
     """What was done: whether the file changed, the commands that ran, and those that the owner has to run."""
 
     changed: bool
@@ -124,14 +124,14 @@ def look_at(service: Service, runs: Runs) -> ServiceStatus:
     return ServiceStatus(service.manager, service.path, standing, True, enabled or None, active or None)
 
 
-def install(service: Service, runs: Runs) -> Outcome:
+def install(service: Service, runs: Runs) -> ServiceChange:
     """Write the file, and let the manager start the daemon now and at each login.
 
     Raises:
         UnitForeignError: another file stands in its place; nothing is changed.
         StateUnwritableError: it cannot be written.
     """
-    changed = _check_ours(service) is not Standing.CURRENT
+    changed = _check_ours(service) is not UnitStanding.CURRENT
     if changed:
         try:
             service.path.parent.mkdir(parents=True, exist_ok=True)
@@ -143,21 +143,21 @@ def install(service: Service, runs: Runs) -> Outcome:
     return _run_all(service.manager, commands, runs, changed=changed)
 
 
-def uninstall(service: Service, runs: Runs) -> Outcome:
+def uninstall(service: Service, runs: Runs) -> ServiceChange:
     """Let the manager stop the daemon and forget it, and remove the file; where there is none, do nothing.
 
     Raises:
         UnitForeignError: the file is none of ours, or was changed; nothing is changed.
         StateUnwritableError: it cannot be removed.
     """
-    if _check_ours(service) is Standing.ABSENT:
-        return Outcome(changed=False)
+    if _check_ours(service) is UnitStanding.ABSENT:
+        return ServiceChange(changed=False)
     disabled = _run_all(
         service.manager, commands_to_disable(service.manager, os.getuid()), runs, changed=True
     )
     remove_private(service.path)
     told = _run_all(service.manager, commands_after_removal(service.manager), runs, changed=True)
-    return Outcome(True, disabled.ran + told.ran, disabled.left + told.left)
+    return ServiceChange(True, disabled.ran + told.ran, disabled.left + told.left)
 
 
 def answers(manager: Supervisor, runs: Runs) -> bool:
@@ -178,20 +178,20 @@ def run_command(command: Sequence[str]) -> tuple[bool, str]:
     return done.returncode == 0, done.stdout.decode(errors="replace").partition("\n")[0].strip()
 
 
-def _run_all(manager: Supervisor, commands: Sequence[Command], runs: Runs, *, changed: bool) -> Outcome:
+def _run_all(manager: Supervisor, commands: Sequence[Command], runs: Runs, *, changed: bool) -> ServiceChange:
     """Run commands until one fails; that one and the rest are left to the owner."""
     if not answers(manager, runs):
-        return Outcome(changed, left=tuple(commands))
+        return ServiceChange(changed, left=tuple(commands))
     for number, command in enumerate(commands):
         if not runs(command)[0]:
-            return Outcome(changed, tuple(commands[:number]), tuple(commands[number:]))
-    return Outcome(changed, tuple(commands))
+            return ServiceChange(changed, tuple(commands[:number]), tuple(commands[number:]))
+    return ServiceChange(changed, tuple(commands))
 
 
-def _check_ours(service: Service) -> Standing:
+def _check_ours(service: Service) -> UnitStanding:
     standing = decide_standing(_read(service.path), service.content)
-    if standing in {Standing.FOREIGN, Standing.CHANGED}:
-        rule = "was changed since" if standing is Standing.CHANGED else "was not written by this program"
+    if standing in {UnitStanding.FOREIGN, UnitStanding.CHANGED}:
+        rule = "was changed since" if standing is UnitStanding.CHANGED else "was not written by this program"
         message = f"{service.path}: {rule}"
         raise UnitForeignError(message)
     return standing

@@ -166,7 +166,7 @@ def _describe(report: Report, state: State) -> None:
     reading = state.reading
     report.size, report.root = state.belief.size, str(state.belief.root)
     report.origin = state.keystore.pins.origin
-    report.simulated_host = state.view.policy is not None and state.view.policy.simulated_host
+    report.simulated_host = state.view.simulated_host
     match reading.finding:
         case Consistent():
             pass

@@ -135,6 +135,11 @@ class LogView(msgspec.Struct, frozen=True):
     consents: Consents = ()
 
     @property
+    def simulated_host(self) -> bool:
+        """Whether this is the log of a simulated host, as `timeline demo` makes it; every answer says so."""
+        return self.policy is not None and self.policy.simulated_host
+
+    @property
     def active(self) -> tuple[EnrolledSource, ...]:
         """Sources whose enrollment still counts, oldest first."""
         return tuple(source for source in self.sources if source.standing is Standing.ACTIVE)

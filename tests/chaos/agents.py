@@ -6,8 +6,8 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -74,22 +74,31 @@ class Host:
 
     def spawn(self, command: Sequence[str], *, leaving: bool = False) -> tuple[int, socket.socket]:
         """Run a command below it; see ``HostProcess.spawn``."""
-        with self.turn:
+        with self.turn, _alive():
             return self.process.spawn(command, leaving=leaving)
 
     def reap(self, pid: int) -> int:
         """Wait for the end of a child; its exit code, negative for a signal."""
-        with self.turn:
+        with self.turn, _alive():
             return self.process.reap(pid)
 
     def connect(self) -> socket.socket:
         """A connection to the daemon from a client below it."""
-        with self.turn:
+        with self.turn, _alive():
             return self.process.connect(self.world.locations.socket)
 
     def close(self) -> None:
         """End it, with everything that belongs to it."""
         self.stack.close()
+
+
+@contextmanager
+def _alive() -> Iterator[None]:
+    """A host that is gone says nothing and hands over no connection."""
+    try:
+        yield
+    except (IndexError, ValueError) as error:
+        raise ConnectionResetError from error
 
 
 @dataclass
@@ -202,9 +211,7 @@ class Agent:
         """Let the host start its MCP server, and write ``initialize``."""
         self.close()
         self.received = b""
-        self.relay_pid, self.line = self.host.spawn(
-            self.program.script("relay.py", "codex", self.runtime)
-        )
+        self.relay_pid, self.line = self.host.spawn(self.program.script("relay.py", "codex", self.runtime))
         hello = {
             "protocolVersion": "2025-06-18",
             "capabilities": {},

@@ -42,7 +42,9 @@ def members(runtime: Path) -> list[Member]:
                 found.append(Member(int(entry.name), _kind(words), " ".join(words)[:200]))
     relays = {member.pid for member in found if member.kind == "relay"}
     return [
-        member._replace(kind="finder") if member.kind == "relay" and parent_of(member.pid) in relays else member
+        member._replace(kind="finder")
+        if member.kind == "relay" and parent_of(member.pid) in relays
+        else member
         for member in found
     ]
 
@@ -158,11 +160,12 @@ def measure(pid: int) -> Measures:
         OSError: it is gone.
     """
     status = dict(
-        line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text("utf-8").splitlines() if ":" in line
+        line.split(":", 1)
+        for line in Path(f"/proc/{pid}/status").read_text("utf-8").splitlines()
+        if ":" in line
     )
-    return Measures(
-        int(status["VmRSS"].split()[0]), int(status["Threads"]), len(os.listdir(f"/proc/{pid}/fd"))
-    )
+    descriptors = sum(1 for _ in Path(f"/proc/{pid}/fd").iterdir())
+    return Measures(int(status["VmRSS"].split()[0]), int(status["Threads"]), descriptors)
 
 
 def pause(seconds: float) -> None:

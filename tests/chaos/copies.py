@@ -38,7 +38,9 @@ def make_environment(folder: Path) -> Path:
     base = Path(sys.base_prefix, "bin", f"python{sys.version_info.major}.{sys.version_info.minor}")
     environment = folder / "environment"
     (environment / "bin").mkdir(parents=True)
-    (environment / "pyvenv.cfg").write_text(f"home = {base.parent}\ninclude-system-site-packages = false\n", "utf-8")
+    (environment / "pyvenv.cfg").write_text(
+        f"home = {base.parent}\ninclude-system-site-packages = false\n", "utf-8"
+    )
     python = environment / "bin" / "python"
     python.symlink_to(base)
     site = environment / "lib" / base.name / "site-packages"

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from tests.chaos.agents import Agent, Host, ToolError, enrolled_agent, real_session
-from tests.chaos.census import Measures, await_members, complaints, holders, measure, pause
+from tests.chaos.census import Measures, await_members, complaints, holders, measure, members, pause
 from tests.chaos.rounds import environment
 from tests.simulators.worlds import World, new_world
 from timeline import launch, service
@@ -161,9 +161,7 @@ def _work(world: World, agents: list[Agent], findings: Findings, seed: int) -> N
     finally:
         watch.close()
     findings.took_seconds = time.monotonic() - began
-    findings.failures += await_members(
-        runtime, {"daemon": 1, "relay": size.sessions, "host": 2 * size.hosts}
-    )
+    findings.failures += await_members(runtime, {"daemon": 1, "relay": size.sessions, "host": 2 * size.hosts})
     findings.failures += complaints(world.locations)
     for agent in agents:
         agent.close()
@@ -225,9 +223,7 @@ def _herds(agent: Agent, times: int) -> list[str]:
             for code, said in (agent.finish_hook(*hook) for hook in hooks)
             if code or said
         ]
-        failures += [
-            "launch.start has failed" for child in children if os.waitpid(child, 0)[1]
-        ]
+        failures += ["launch.start has failed" for child in children if os.waitpid(child, 0)[1]]
         failures += await_members(runtime, {"daemon": 1, "relay": 1, "host": _hosts_of(agent)})
         failures += complaints(agent.world.locations)
         agent.close()
@@ -235,8 +231,6 @@ def _herds(agent: Agent, times: int) -> list[str]:
 
 
 def _hosts_of(agent: Agent) -> int:
-    from tests.chaos.census import members
-
     return sum(member.kind == "host" for member in members(agent.world.locations.runtime))
 
 
@@ -279,18 +273,21 @@ def format_findings(findings: Findings) -> str:
     most = [max((m[n] for _, m in findings.samples), default=0) for n in range(3)]
     resident = " ".join(f"{findings.resident(n / 4, (n + 1) / 4) / 1024:.1f}" for n in range(4))
     before, after = findings.descriptors
-    return "\n".join(
-        [
-            f"sessions {findings.size.sessions}, calls {len(findings.seconds)} in {findings.took_seconds:.1f} s, "
-            f"leaves {findings.leaves}",
-            *(f"  {name}: {count}" for name, count in sorted(findings.answered.items())),
-            f"permit and call: median {seconds[len(seconds) // 2] * 1000:.0f} ms, "
-            f"99 % {seconds[len(seconds) * 99 // 100] * 1000:.0f} ms, most {seconds[-1] * 1000:.0f} ms",
-            f"real hooks {findings.size.real_hooks}, of which too late {findings.late_hooks}",
-            f"writer lock looked at {findings.lock_looks} times, "
-            f"held by others than the daemon {len(findings.writers - {findings.daemon})} times",
-            f"resident MiB by quarter of the calls: {resident}",
-            f"most threads {most[1]}, most descriptors {most[2]}; descriptors before {before}, after {after}",
-            f"herds of ten who start a daemon: {findings.size.herds}",
-        ]
+    others = len(findings.writers - {findings.daemon})
+    lines = [f"sessions {findings.size.sessions}, calls {len(seconds)} in {findings.took_seconds:.1f} s"]
+    lines[0] += f", leaves {findings.leaves}"
+    lines += [f"  {name}: {count}" for name, count in sorted(findings.answered.items())]
+    lines.append(
+        f"permit and call: median {seconds[len(seconds) // 2] * 1000:.0f} ms,"
+        f" 99 % {seconds[len(seconds) * 99 // 100] * 1000:.0f} ms, most {seconds[-1] * 1000:.0f} ms"
     )
+    lines.append(f"real hooks {findings.size.real_hooks}, of which too late {findings.late_hooks}")
+    lines.append(
+        f"writer lock looked at {findings.lock_looks} times, others than the daemon held it {others} times"
+    )
+    lines.append(f"resident MiB by quarter of the calls: {resident}")
+    lines.append(
+        f"most threads {most[1]}, most descriptors {most[2]}; before {before}, after all had gone {after}"
+    )
+    lines.append(f"times that ten clients began a daemon at once: {findings.size.herds}")
+    return "\n".join(lines)

@@ -12,10 +12,10 @@ again as its host or its user would, and checked:
 - now and then, and at the end, the whole timeline verifies.
 """
 
-import json
 import os
 import random
 import shutil
+import subprocess
 import threading
 import time
 from collections import Counter
@@ -25,8 +25,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from tests.chaos.agents import THIS, Agent, Host, Program, ToolError, enrolled_agent, folders_of, real_session
-from tests.chaos.census import await_members, complaints, holders, pause
+from tests.chaos.agents import THIS, Host, Program, ToolError, enrolled_agent, folders_of, real_session
+from tests.chaos.census import SECONDS, await_members, complaints, holders
 from tests.chaos.promises import Promises
 from tests.chaos.striking import Order, Striker, random_delay
 from tests.simulators.worlds import World, new_world
@@ -107,7 +107,7 @@ class Stage:
         self.host = Host.start(world)
         self.agent = enrolled_agent(world, self.host, program=program)
         self.agent.start_relay()
-        self._daemon = self._daemon_pid()
+        self.services: list[subprocess.Popen[bytes]] = []
 
     @property
     def runtime(self) -> Path:
@@ -119,6 +119,8 @@ class Stage:
         self.agent.close()
         self.host.close()
         launch.stop(self.runtime)
+        for begun in self.services:
+            begun.wait(SECONDS)
 
     def _daemon_pid(self) -> int:
         return next(iter(holders(self.world.locations.daemon_lock)), 0)
@@ -140,6 +142,8 @@ class Stage:
         striker = Striker(self.world.locations, order)
         try:
             _SCENES[plan.scene](self)
+        except AssertionError as error:
+            self.findings.failures.append(f"{plan.scene}: {error}")
         finally:
             struck = striker.wait()
         if struck.victim:
@@ -183,8 +187,16 @@ class Stage:
                 return  # what was killed answers no more
 
     def begin(self) -> None:
-        """No daemon runs: hooks, a new relay and two more clients come at once, and two daemons may begin."""
+        """No daemon runs: hooks, a new relay and two more clients come at once.
+
+        Maybe a service manager's daemon as well, which takes no start lock, so that two daemons begin.
+        """
         agent = self.agent
+        if self.chance.random() < 0.5:
+            command = [THIS.python, "-I", "-m", "timeline", "daemon", "run"]
+            self.services.append(
+                subprocess.Popen(command, stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            )
         threads = [threading.Thread(target=self._start_quietly) for _ in range(2)]
         hooks = []
         with suppress(OSError, ValueError, ToolError):
@@ -261,7 +273,9 @@ class Stage:
                 continue
             reason = str(answer.get("reason", answer.get("status")))
             if answer.get("status") in wanted and not said:
-                yield from self.promises.broken(self.agent.thread, answer) if tool == "timeline_status" else ()
+                yield from (
+                    self.promises.broken(self.agent.thread, answer) if tool == "timeline_status" else ()
+                )
                 self.promises.hear(self.agent.thread, answer)
                 return
             if reason not in _AGAIN:
@@ -325,7 +339,9 @@ def _check_end(stage: Stage) -> None:
     with real_session(stage.world).writing():
         pass  # the lock is free
     for folder in (locations.state, locations.trust, locations.sidecars, locations.keys):
-        findings.failures += [f"{path.name} is left" for path in folder.iterdir() if path.name.endswith(".tmp")]
+        findings.failures += [
+            f"{path.name} is left" for path in folder.iterdir() if path.name.endswith(".tmp")
+        ]
     findings.failures += stage.promises.look(stage.world)
     stage.verify()
 
@@ -342,8 +358,3 @@ def format_findings(findings: Findings) -> str:
         f"slowest recovery and check {findings.slowest_seconds:.1f} s"
     )
     return "\n".join(lines)
-
-
-def to_json(findings: Findings) -> str:
-    """For whoever counts on."""
-    return json.dumps({" / ".join(key): count for key, count in sorted(findings.struck.items())})

@@ -94,12 +94,13 @@ def _strike(locations: Locations, order: Order, before: set[int]) -> Struck:
         os.kill(pid, signal.SIGSTOP)
     except ProcessLookupError:
         return Struck("", "")
-    _await_stop(pid)
+    _await_state(pid, b"TZX")
     doing = ""
     with suppress(OSError, ValueError):
         doing = _LOOKS.get(order.kind, lambda *_: "at work")(locations, pid)
     with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
+    _await_state(pid, b"ZX")
     return Struck(order.kind, doing) if doing else Struck("", "")
 
 
@@ -131,13 +132,16 @@ def _spin(seconds: float) -> None:
         pass
 
 
-def _await_stop(pid: int) -> None:
-    end = time.monotonic() + 1.0
+def _await_state(pid: int, states: bytes) -> None:
+    """Wait until the process stands still, or is no more."""
+    end = time.monotonic() + PATIENCE_SECONDS
     while time.monotonic() < end:
-        with suppress(OSError):
+        try:
             state = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0]
-            if state in b"TZX":
-                return
+        except OSError:
+            return
+        if state in states:
+            return
 
 
 # -- what a victim is about to do ------------------------------------------------------------------------------
@@ -148,13 +152,13 @@ def _look_at_daemon(locations: Locations, pid: int) -> str:
         return ""
     if pid not in holders(locations.daemon_lock):
         return "begins: no lock yet"
-    if not _listens(locations, pid):
+    if not locations.socket.exists():
         return "begins or ends: its lock, no socket's name"
     if not _has_started(locations, pid):
         return "listens, still loads"
     if pid in holders(locations.lock):
         return _stage_of_commit(locations)
-    if START_LOCK_NAME and pid in holders(locations.runtime / START_LOCK_NAME):
+    if pid in holders(locations.runtime / START_LOCK_NAME):
         return "has the start lock still"
     return "serves"
 
@@ -163,17 +167,10 @@ def _is_gone(pid: int) -> bool:
     return not Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
-def _listens(locations: Locations, pid: int) -> bool:
-    del pid
-    return locations.socket.exists()
-
-
 def _has_started(locations: Locations, pid: int) -> bool:
+    words = b'"event":"started"', b'"pid":%d' % pid
     with suppress(OSError):
-        return b'"started"' in locations.diary.read_bytes() and any(
-            b'"event":"started"' in line and (b'"pid":%d' % pid) in line
-            for line in locations.diary.read_bytes().split(b"\n")
-        )
+        return any(all(word in line for word in words) for line in locations.diary.read_bytes().split(b"\n"))
     return False
 
 
@@ -230,7 +227,7 @@ def _look_at_client(_locations: Locations, pid: int) -> str:
         return ""
     if any(parent_of(int(entry.name)) == pid for entry in os.scandir("/proc") if entry.name.isdigit()):
         return "has a child that looks for a daemon or starts one"
-    held = [os.readlink(f"/proc/{pid}/fd/{name}") for name in os.listdir(f"/proc/{pid}/fd")]
+    held = [str(entry.readlink()) for entry in Path(f"/proc/{pid}/fd").iterdir()]
     if any(START_LOCK_NAME in target for target in held):
         return "has the start lock"
     sockets = sum(target.startswith("socket:") for target in held)

@@ -35,17 +35,17 @@ def folder() -> Iterator[Path]:
 @pytest.mark.requirement("X1")
 def test_nothing_is_lost_when_a_process_is_killed(folder: Path) -> None:
     """The daemon in a commit and while it begins, a relay that looks for one, and the host."""
-    found = rounds.explore(folder, 4, seed=1, plans=SAMPLE)
+    found = rounds.explore(folder, 3, seed=1, plans=SAMPLE)
     assert found.failures == []
-    assert found.kills >= 3  # a moment may have passed before it was found
+    assert found.kills == 3
 
 
 @pytest.mark.requirement("X1")
 def test_sessions_that_ask_at_once_are_all_answered(folder: Path) -> None:
     """One writer, no refusal, and one daemon for ten that begin one."""
-    found = load.explore(folder, Size(sessions=6, hosts=2, calls=48, real_hooks=0, herds=1), 1)
+    found = load.explore(folder, Size(sessions=4, hosts=2, calls=32, real_hooks=0, herds=1), 1)
     assert found.failures == []
-    assert len(found.seconds) == 48
+    assert len(found.seconds) == 32
 
 
 @pytest.mark.skipif(bool(disk.reason_to_skip()), reason=disk.reason_to_skip() or "it can be tried")
@@ -62,7 +62,11 @@ def test_a_copy_of_the_program_has_its_version(tmp_path: Path) -> None:
 
     copy = copy_program(tmp_path, "7.8.9")
     said = subprocess.run(
-        [copy.python, "-I", "-m", "timeline", "--version"], capture_output=True, text=True, check=True, timeout=60
+        [copy.python, "-I", "-m", "timeline", "--version"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
     )
     assert "7.8.9" in said.stdout
 

@@ -8,6 +8,7 @@ from tests.consent.prompting import KINDS, Desk, report, resumed_claude
 from tests.simulators.worlds import World, refusal_of
 from timeline.guard.prompted import PROMPT_EARLY_MS, is_new_prompt, shows_new_prompt
 from timeline.guard.receipt import Receipt
+from timeline.hosts import HOSTS
 from timeline.service import project_of
 
 
@@ -47,6 +48,17 @@ def test_the_prompt_of_a_moment_ago_is_not_the_new_one(desk: Desk) -> None:
     assert not shown(desk, receipt)
     desk.talk.prompt("once more")
     assert shown(desk, receipt)
+
+
+@pytest.mark.requirement("T6")
+def test_a_prompt_that_was_written_just_before_its_hook_counts_only_where_hosts_do_so(desk: Desk) -> None:
+    """Kimi Code 0.20.0 writes first and calls its hooks then; what is older than that is another prompt."""
+    began(desk)
+    desk.at(-500)
+    desk.talk.prompt("once more")
+    desk.write()
+    desk.at(0)
+    assert shown(desk, report(desk)) == HOSTS[desk.kind.host].writes_prompt_first
 
 
 @pytest.mark.requirement("T6")

@@ -1,5 +1,6 @@
 """The daemon's socket: who is heard, within which bounds, and what becomes of everybody else."""
 
+import errno
 import os
 import socket
 import threading
@@ -12,7 +13,7 @@ import pytest
 from timeline import __version__
 from timeline.clock import SystemStopwatch
 from timeline.daemon import server as module
-from timeline.daemon.server import Request, Server
+from timeline.daemon.server import ClientRequest, Server
 from timeline.wire import Greeting, Kind, format_greeting
 
 SECONDS = 30.0
@@ -24,21 +25,21 @@ class FakeDesk:
     """Answers with what it was asked, and keeps it."""
 
     version: str = "1.2.3"
-    requests: list[Request] = field(default_factory=list)
+    requests: list[ClientRequest] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
     told: threading.Event = field(default_factory=threading.Event)
 
-    def hook(self, request: Request) -> bytes:
+    def hook(self, request: ClientRequest) -> bytes:
         """Say it back."""
         self.requests.append(request)
         return b"heard " + request.body
 
-    def ask(self, request: Request) -> bytes:
+    def ask(self, request: ClientRequest) -> bytes:
         """Say it back."""
         self.requests.append(request)
         return b"asked " + request.body
 
-    def mcp(self, request: Request, connection: socket.socket, begun: bytes) -> None:
+    def mcp(self, request: ClientRequest, connection: socket.socket, begun: bytes) -> None:
         """Say back what came behind the first line."""
         self.requests.append(request)
         connection.sendall(b"begun " + begun)
@@ -179,6 +180,42 @@ def test_one_connection_too_many_is_closed(running: Running) -> None:
         connection.shutdown(socket.SHUT_WR)
         assert read_all(connection) == b"asked x"
         connection.close()
+
+
+@pytest.mark.parametrize("code", [errno.EMFILE, errno.ENFILE])
+def test_without_a_descriptor_left_one_client_is_closed(
+    running: Running, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    """The daemon goes on, and serves the next one."""
+    assert running.say(greeting(Kind.ASK) + b"x") == b"asked x"  # it waits by now
+    listener, refusals = running.server._listener, [OSError(code, "full")]
+
+    class Full:
+        def accept(self) -> tuple[socket.socket, object]:
+            if refusals:
+                raise refusals.pop()
+            return listener.accept()
+
+    with monkeypatch.context() as patch:
+        patch.setattr(running.server, "_listener", Full())
+        assert running.say(greeting(Kind.ASK) + b"x") == b""
+    assert not refusals
+    assert running.say(greeting(Kind.ASK) + b"x") == b"asked x"
+
+
+def test_without_a_thread_left_a_client_is_closed(running: Running, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same where the system starts no further thread; its place is free again."""
+
+    def refuse(_: threading.Thread) -> None:
+        raise RuntimeError
+
+    assert running.say(greeting(Kind.ASK) + b"x") == b"asked x"
+    with monkeypatch.context() as patch:
+        patch.setattr(threading.Thread, "start", refuse)
+        for _ in range(module.CONNECTIONS_MAX + 1):
+            assert running.say(greeting(Kind.ASK) + b"x") == b""
+    assert set(running.desk.reasons) == {"too-many-connections"}
+    assert running.say(greeting(Kind.ASK) + b"x") == b"asked x"
 
 
 def test_an_older_client_is_told(running: Running) -> None:

@@ -227,6 +227,14 @@ def _lasting(folder: Path) -> dict[str, bytes]:
     return {name: content for name, content in contents(folder).items() if not name.endswith(".tmp")}
 
 
+def _extend(world: World) -> None:
+    listed = service.list_sources(world.session, world.root)
+    due = [Due(world.root, status.source.enrollment.enrollment_id, 0) for status in listed]
+    for result in extend_together(world.session, due):
+        if isinstance(result, Exception):
+            raise result
+
+
 def timeline_actions(folder: Path) -> Iterator[Action]:
     """Every command that the faults are tried on."""
     made = make_beginnings(folder)
@@ -239,13 +247,6 @@ def timeline_actions(folder: Path) -> Iterator[Action]:
 
     def go(world: World) -> None:
         go_on(world, made.rollout, made.path)
-
-    def extend(world: World) -> None:
-        listed = service.list_sources(world.session, world.root)
-        due = [Due(world.root, status.source.enrollment.enrollment_id, 0) for status in listed]
-        for result in extend_together(world.session, due):
-            if isinstance(result, Exception):
-                raise result
 
     def search(world: World) -> None:
         # `search_once` makes a refusal an answer: told apart by comparing with the undisturbed one.
@@ -274,7 +275,7 @@ def timeline_actions(folder: Path) -> Iterator[Action]:
         grows=True,
     )
     yield TimelineAction("index", made, do_index, do_index, grows=True)
-    yield TimelineAction("group", make_group_beginning(folder / "group"), extend, extend, grows=True)
+    yield TimelineAction("group", make_group_beginning(folder / "group"), _extend, _extend, grows=True)
     for name, reason in (("rotate", "rotation"), ("give up", "compromised")):
         yield TimelineAction(name, made, change(reason), go, grows=True)
     yield TimelineAction("search", made, search, go, grows=False)

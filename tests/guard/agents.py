@@ -11,7 +11,7 @@ from tests.guard.callers import lock, plain, process
 from tests.simulators.claude import work_session as claude_session
 from tests.simulators.king import work_wire
 from tests.simulators.worlds import World, prompt_event, rollout_of, write_transcript
-from timeline import recall, service
+from timeline import permitting, recall, service
 from timeline.guard.permit import PermitBook
 from timeline.guard.request import Tool
 from timeline.guard.transport import Caller, HostProcess
@@ -55,7 +55,7 @@ class Agent:
 
     def permit(
         self, tool: Tool = Tool.SEARCH, given: Mapping[str, object] = ASKED, **changes: Any
-    ) -> recall.Permitted | recall.Denied | None:
+    ) -> permitting.Permitted | permitting.Denied | None:
         """What the hook is told; afterwards ``meta`` is what the host will say in the call."""
         use = changes.pop("tool_use_id", None) or f"use-{self.session}-{next(self.uses)}"
         self.meta = (
@@ -78,7 +78,7 @@ class Agent:
             "caller": self.caller,
             **changes,
         }
-        return recall.permit_call(self.world.session, self.book, **asked)
+        return permitting.permit_call(self.world.session, self.book, **asked)
 
     def call(
         self, tool: Tool = Tool.SEARCH, given: Mapping[str, object] = ASKED, **changes: Any
@@ -96,8 +96,14 @@ class Agent:
     def ask(self, tool: Tool = Tool.SEARCH, given: Mapping[str, object] = ASKED) -> dict[str, Any]:
         """Both, as a host does them; a refusal of the hook is an error of the test."""
         permitted = self.permit(tool, given)
-        assert isinstance(permitted, recall.Permitted), permitted
+        assert isinstance(permitted, permitting.Permitted), permitted
         return self.call(tool, given)
+
+
+def denial(found: object) -> str:
+    """The reason that a hook was given."""
+    assert isinstance(found, permitting.Denied), found
+    return found.reason
 
 
 def write_session(world: World, host: str, seed: int = 0) -> Written:

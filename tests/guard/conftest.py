@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.guard.agents import Agent, agent_of
 from tests.simulators.worlds import World, new_world
 from tests.timeline.cases import Case, enroll_session
+from timeline.hosts import HOSTS
 
 
 @pytest.fixture
@@ -25,3 +27,9 @@ def indexed(enrolled: Case) -> Case:
     """Give the same, indexed to its end."""
     enrolled.index()
     return enrolled
+
+
+@pytest.fixture(params=sorted(HOSTS))
+def agent(request: pytest.FixtureRequest, world: World) -> Agent:
+    """Give the agent of an enrolled and indexed session, of each host."""
+    return agent_of(world, request.param)

@@ -4,31 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.guard.agents import ASKED, Agent, agent_of, seen, write_session
+from tests.guard.agents import ASKED, Agent, agent_of, denial, seen, write_session
 from tests.guard.callers import capable, codex
-from tests.simulators.worlds import World, new_world
-from timeline import recall
+from tests.simulators.worlds import World
 from timeline.guard.transport import Caller
-
-HOSTS = ["claude", "codex", "king", "kimi"]
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    """Give a timeline after ``init``."""
-    return new_world(tmp_path / "world")
-
-
-@pytest.fixture(params=HOSTS)
-def agent(request: pytest.FixtureRequest, world: World) -> Agent:
-    """Give the agent of an enrolled and indexed session, of each host."""
-    return agent_of(world, request.param)
-
-
-def denial(found: object) -> str:
-    """The reason that a hook was given."""
-    assert isinstance(found, recall.Denied), found
-    return found.reason
+from timeline.hosts import HOSTS
 
 
 @pytest.mark.requirement("X1", "D7")

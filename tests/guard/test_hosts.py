@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from adapters.registry import ADAPTERS
-from tests.simulators.worlds import World, new_world, refusal_of
+from tests.simulators.worlds import World, refusal_of
 from timeline import service
 from timeline.guard.receipt import parse_prompt_event
 from timeline.guard.transcript import locate_transcript
@@ -232,12 +232,6 @@ def test_any_bytes_are_an_index(content: bytes, tmp_path_factory: pytest.TempPat
 
 
 # -- through the hook ------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    """Give a timeline after ``init``."""
-    return new_world(tmp_path / "world")
 
 
 @pytest.mark.requirement("T5", "T6")

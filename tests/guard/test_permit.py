@@ -22,10 +22,10 @@ from timeline.errors import EnrollmentUnavailableError
 from timeline.guard.permit import Permit, PermitBook
 from timeline.guard.request import Request, Tool, parse_request
 from timeline.guard.transport import Bond, Call, Caller, CallNames
+from timeline.hosts import HOSTS
 from timeline.limits import PERMIT_SECONDS, PERMITS_MAX, TOOL_USES_MAX
 
 REQUEST = search_request()
-HOSTS = ["claude", "codex", "king", "kimi"]
 SESSION = {"codex": MAIN}
 
 

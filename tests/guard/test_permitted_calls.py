@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from tests.guard.agents import ASKED, Agent, Written, agent_of, enroll, seen, write_session
+from tests.guard.agents import ASKED, Agent, Written, agent_of, denial, enroll, seen, write_session
 from tests.guard.callers import plain
 from tests.simulators.worlds import SetClock, World, contents, new_world
-from timeline import recall, service
+from timeline import permitting, recall, service
 from timeline.guard.permit import PermitBook
 from timeline.guard.request import Tool
 from timeline.guard.transport import Caller
+from timeline.hosts import HOSTS
 from timeline.limits import PERMIT_SECONDS, RECALL_SECONDS_DEFAULT
 
-HOSTS = ["claude", "codex", "king", "kimi"]
 INDEX = {"maxBytes": 65_536}
 EVENT = {**ASKED, "eventId": "timeline-event:" + "0" * 32}
 GIVEN: dict[Tool, dict[str, Any]] = {
@@ -26,24 +26,6 @@ GIVEN: dict[Tool, dict[str, Any]] = {
 }
 OPENING = [Tool.INDEX, Tool.SEARCH]
 """Tools that open a transcript."""
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    """Give a timeline after ``init``."""
-    return new_world(tmp_path / "world")
-
-
-@pytest.fixture(params=HOSTS)
-def agent(request: pytest.FixtureRequest, world: World) -> Agent:
-    """Give the agent of an enrolled and indexed session, of each host."""
-    return agent_of(world, request.param)
-
-
-def denial(found: object) -> str:
-    """The reason that a hook was given."""
-    assert isinstance(found, recall.Denied), found
-    return found.reason
 
 
 def commits(world: World) -> int:
@@ -168,7 +150,7 @@ def test_what_the_hook_hands_on_is_served_as_well(agent: Agent) -> None:
     """A host that takes changed arguments asks with them; unknown fields of the model are gone."""
     permitted = agent.permit(given={**ASKED, "sourceText": "all tests pass", "evidenceKind": "fact"})
 
-    assert isinstance(permitted, recall.Permitted)
+    assert isinstance(permitted, permitting.Permitted)
     assert "sourceText" not in permitted.tool_input
     assert agent.call(given=permitted.tool_input)["events"]
 
@@ -243,7 +225,7 @@ def test_foreign_scope_is_refused_at_both_entries(settled: Agent, claim: dict[st
         asked = {**GIVEN[tool], **claim}
         assert denial(agent.permit(tool, asked)) == reason
         assert len(agent.book) == 0
-        assert isinstance(agent.permit(tool, GIVEN[tool]), recall.Permitted)
+        assert isinstance(agent.permit(tool, GIVEN[tool]), permitting.Permitted)
 
         answer = agent.call(tool, asked)
 
@@ -351,7 +333,7 @@ def test_a_changed_enrollment_refuses_and_leaves_the_permit(agent: Agent, change
     agent.world.clock.at_ms += RECALL_SECONDS_DEFAULT * 1000 - 1000
     calls = {}
     for tool in OPENING:
-        assert isinstance(agent.permit(tool, GIVEN[tool]), recall.Permitted)
+        assert isinstance(agent.permit(tool, GIVEN[tool]), permitting.Permitted)
         calls[tool] = agent.meta
     change(agent)
     agent.written.path.unlink()  # whoever opened it would say that it is missing
@@ -463,7 +445,7 @@ def test_a_restart_forgets_permits_and_fails_closed(agent: Agent) -> None:
 @pytest.mark.requirement("T15")
 def test_a_tool_use_is_permitted_once(agent: Agent) -> None:
     """The host's id of it comes again: refused."""
-    assert isinstance(agent.permit(tool_use_id="use-1"), recall.Permitted)
+    assert isinstance(agent.permit(tool_use_id="use-1"), permitting.Permitted)
 
     assert denial(agent.permit(tool_use_id="use-1")) == "timeline-permit-repeated"
     assert (

@@ -2,33 +2,21 @@
 
 import json
 import os
-from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from tests.guard.agents import ASKED, Agent, Written, agent_of, enroll, seen, write_session
-from tests.simulators.worlds import World, new_world, prompt_event, rollout_of, write_transcript
-from timeline import recall, service
+from tests.guard.agents import ASKED, Agent, Written, agent_of, denial, enroll, seen, write_session
+from tests.simulators.worlds import World, prompt_event, rollout_of, write_transcript
+from timeline import permitting, service
 from timeline.binding import Binding, Route
 from timeline.guard.request import Tool
+from timeline.hosts import HOSTS
+from timeline.prior import is_prior
 
-HOSTS = ["claude", "codex", "king", "kimi"]
 PRIOR = {**ASKED, "includePriorSessions": True}
 PROVIDERS = {**PRIOR, "includePriorProviders": True}
-
-
-@pytest.fixture
-def world(tmp_path: Path) -> World:
-    """Give a timeline after ``init``."""
-    return new_world(tmp_path / "world")
-
-
-def denial(found: object) -> str:
-    """The reason that a hook was given."""
-    assert isinstance(found, recall.Denied), found
-    return found.reason
 
 
 def set_scope(world: World, **fields: str) -> None:
@@ -120,7 +108,7 @@ def test_a_session_of_another_scope_does_not_exist(world: World, field: str) -> 
         agent.ask(Tool.STATUS, {}),
     ]
 
-    assert isinstance(before[0], recall.Denied)
+    assert isinstance(before[0], permitting.Denied)
     assert after == before
 
 
@@ -135,7 +123,7 @@ BASE = Binding("codex", "now", "ann", "local", "/srv/demo", "default", "goal-1",
 
 @pytest.mark.requirement("T25", "T7")
 @pytest.mark.parametrize(
-    ("change", "is_prior"),
+    ("change", "wanted"),
     [
         ({"session": "then"}, True),
         ({"session": "then", "goal": None}, True),
@@ -152,19 +140,19 @@ BASE = Binding("codex", "now", "ann", "local", "/srv/demo", "default", "goal-1",
         ({"session": "now", "host": "claude"}, False),
     ],
 )
-def test_which_sessions_are_of_the_same_private_task(change: dict[str, Any], *, is_prior: bool) -> None:
+def test_which_sessions_are_of_the_same_private_task(change: dict[str, Any], *, wanted: bool) -> None:
     """Every field that must be equal, one by one; another host only where hosts are asked for."""
     other = msgspec.structs.replace(BASE, **change)
 
-    assert recall._is_prior(BASE, other, providers=False) is is_prior
-    assert recall._is_prior(BASE, other, providers=True) is (is_prior or "host" in change)
+    assert is_prior(BASE, other, providers=False) is wanted
+    assert is_prior(BASE, other, providers=True) is (wanted or "host" in change)
 
 
 def test_without_a_goal_a_session_with_one_is_not_of_the_task() -> None:
     """Goal missing means the candidate's: somebody without a goal does not read what belongs to one."""
     mine = msgspec.structs.replace(BASE, goal=None)
 
-    assert not recall._is_prior(mine, msgspec.structs.replace(BASE, session="then"), providers=True)
+    assert not is_prior(mine, msgspec.structs.replace(BASE, session="then"), providers=True)
 
 
 # -- which one -------------------------------------------------------------------------------------------------
@@ -261,7 +249,7 @@ def test_the_selected_session_must_still_be_enrolled_at_the_call(world: World) -
         agent_of(world, "codex", seed=seed)
     now = agent_of(world, "codex")
     permitted = now.permit(given=PRIOR)
-    assert isinstance(permitted, recall.Permitted)
+    assert isinstance(permitted, permitting.Permitted)
     service.revoke(world.session, str(permitted.permit.source_ref))
 
     answer = now.call(given=PRIOR)
@@ -280,7 +268,7 @@ def test_the_permit_names_the_selected_session(world: World) -> None:
 
     answer = now.call(given=PRIOR)
 
-    assert isinstance(permitted, recall.Permitted)
+    assert isinstance(permitted, permitting.Permitted)
     assert permitted.permit.source_ref != newer.ref
     assert answer["sourceDigest"] != newer.ask()["sourceDigest"]
 

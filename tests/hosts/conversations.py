@@ -39,6 +39,12 @@ def recall(name: str) -> Scripts:
     }
 
 
+def bereft(name: str) -> Scripts:
+    """The daemon is killed while the agent waits; what it asks then may come too early, and soon does not."""
+    ask = call("search", query="pytest failed")
+    return {name: (WAIT, ask, {"sh": "sleep 1"}, ask, {"say": "Done."})}
+
+
 def delegated(name: str, child: str) -> Scripts:
     """An agent of the session asks; the first tool is Kimi Code's, the others are Codex's, where it has them."""
     task = f"Look it up. [script:{child}]"

@@ -63,9 +63,9 @@ def find_rig() -> Rig:
     _there(folder / "mock.py", "the rig (TIMELINE_LAB)")
     if not hosts.is_dir():
         raise RigMissingError(f"no hosts are installed: run {folder}/setup.sh")
-    for tool in ("unshare", "ip", "git"):
+    for tool in ("unshare", "ip", "git", "pgrep"):
         if shutil.which(tool) is None:
-            raise RigMissingError(f"`{tool}` is not on the PATH (Debian: util-linux, iproute2, git)")
+            raise RigMissingError(f"`{tool}` is not on the PATH (Debian: util-linux, iproute2, git, procps)")
     return Rig(folder, hosts)
 
 

@@ -4,7 +4,9 @@ Every step says what it showed. A step that fails ends the story: what stands af
 """
 
 import json
+import os
 import re
+import signal
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,6 +56,7 @@ class Story:
         yield from Forger(self.machine, self.driver, self.model).attempts(first, second)
         yield "no hook: refused", self._without_hooks(first, before)
         yield "still served", self._still_served(first)
+        yield "daemon killed", self._killed(first)
         if self.driver.has_forks:
             yield "fork: refused", self._forked(first)
         if self.driver.has_agents:
@@ -144,6 +147,25 @@ class Story:
         finally:
             hooks.write_bytes(installed)
         return reason_in(answer)
+
+    def _killed(self, first: Path) -> str:
+        """The daemon is killed in the middle of a turn: hook and relay start another, and the session goes on."""
+        self.model.add(talk.bereft("bereft"))
+        (self.machine.project / ".git/enrolled").unlink()
+        session = self.driver.session_of(first)
+        turn = self.driver.start(self.machine, "bereft", "Again. [script:bereft]", resume=session)
+        until("the waiting agent", lambda: self._is_waiting() or None, (turn,))
+        killed = self.machine.ask("daemon", "status")["pid"]
+        os.kill(killed, signal.SIGKILL)
+        (self.machine.project / ".git/enrolled").touch()
+        finish(turn, self.machine, "bereft")
+        if self.machine.ask("daemon", "status")["pid"] == killed:
+            raise AssertionError("the daemon was not killed")
+        return _one_card(self.model.answer("bereft", 3))
+
+    def _is_waiting(self) -> bool:
+        """Whether the command that waits for the owner runs."""
+        return self.machine.attempt("pgrep", "-f", "wait_for_owner").returncode == 0
 
     def _forked(self, first: Path) -> str:
         """A copy of the session asks, which the owner has not enrolled."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from timeline.install.command import Program
 from timeline.install.operation import Setup
-from timeline.install.places import Scope, host_files
+from timeline.install.places import InstallScope, host_files
 from timeline.install.record import Records
 
 Write = Callable[[Path], None]
@@ -19,7 +19,7 @@ def setup_of(
     folder: Path,
     host: str,
     *,
-    scope: Scope = Scope.USER,
+    scope: InstallScope = InstallScope.USER,
     program: Program = PROGRAM,
     environment: Mapping[str, str] | None = None,
 ) -> Setup:

@@ -14,17 +14,17 @@ from timeline.install.errors import (
     HostNameTakenError,
 )
 from timeline.install.operation import Act, Setup, install, plan_install, plan_uninstall, uninstall
-from timeline.install.places import Scope
+from timeline.install.places import InstallScope
 
 CASES = [
     (host, scope, number, name)
     for host, scope in (
-        ("codex", Scope.USER),
-        ("codex", Scope.PROJECT),
-        ("claude", Scope.USER),
-        ("claude", Scope.PROJECT),
-        ("kimi", Scope.USER),
-        ("king", Scope.USER),
+        ("codex", InstallScope.USER),
+        ("codex", InstallScope.PROJECT),
+        ("claude", InstallScope.USER),
+        ("claude", InstallScope.PROJECT),
+        ("kimi", InstallScope.USER),
+        ("king", InstallScope.USER),
     )
     for number, file in enumerate(setup_of(Path("/x"), host, scope=scope).files)
     for name in texts_of(host, file.path.name)
@@ -62,7 +62,7 @@ def take_out(setup: Setup) -> None:
 
 @pytest.mark.parametrize(("host", "scope", "number", "name"), CASES)
 def test_an_uninstall_gives_back_every_byte(
-    place: Path, host: str, scope: Scope, number: int, name: str
+    place: Path, host: str, scope: InstallScope, number: int, name: str
 ) -> None:
     """However a file is written, it is afterwards as it was, and a second installation changes nothing."""
     setup = setup_of(place, host, scope=scope)
@@ -83,7 +83,9 @@ def test_an_uninstall_gives_back_every_byte(
 
 
 @pytest.mark.parametrize(("host", "scope", "number", "name"), CASES)
-def test_a_later_edit_of_the_user_stays(place: Path, host: str, scope: Scope, number: int, name: str) -> None:
+def test_a_later_edit_of_the_user_stays(
+    place: Path, host: str, scope: InstallScope, number: int, name: str
+) -> None:
     """Without its record, only what is ours is spliced out, and all other bytes stay."""
     setup = setup_of(place, host, scope=scope)
     content = texts_of(host, setup.files[number].path.name)[name]

@@ -1,6 +1,7 @@
 """A session with the SDK's own client, over a socket that the daemon has handed in."""
 
 import asyncio
+import errno
 import logging
 import socket
 import threading
@@ -21,7 +22,7 @@ from timeline.errors import QueryError
 from timeline.limits import MCP_CALLS_MAX, MCP_SESSIONS_MAX, MCP_WORKERS_MAX
 from timeline.mcp_server.answered import Arrival
 from timeline.mcp_server.serving import McpServer
-from timeline.mcp_server.session import Session
+from timeline.mcp_server.session import McpSession
 
 Use = Callable[[ClientSession], Awaitable[None]]
 
@@ -273,7 +274,7 @@ def test_nothing_is_traced() -> None:
         ours, theirs = socket.socketpair()
         arrival = Arrival(theirs, b"", Desk())
         with ours, theirs, ThreadPoolExecutor(1) as pool:
-            session = Session(arrival, version="1", pool=pool, on_fault=lambda *_: None)
+            session = McpSession(arrival, version="1", pool=pool, on_fault=lambda *_: None)
             assert session._server().middleware == []
 
     anyio.run(look)
@@ -410,6 +411,27 @@ def test_there_is_a_bound_to_sessions(server: McpServer, monkeypatch: pytest.Mon
     again.greet()
     for host in (hosts[1], extra, again):
         host.close()
+
+
+def test_what_the_system_refused_once_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Too many open files when the first session comes: it is closed, and the next one is served."""
+    refusals, make = [OSError(errno.EMFILE, "full")], asyncio.new_event_loop
+
+    def refuse_once() -> asyncio.AbstractEventLoop:
+        if refusals:
+            raise refusals.pop()
+        return make()
+
+    monkeypatch.setattr(asyncio, "new_event_loop", refuse_once)
+    desk = Desk()
+    with serving(faults=[("mcp-import", "OSError")]) as server:
+        host = connect(server, desk)
+        assert host.read() is None
+        assert desk.over.wait(WAIT_SECONDS)
+        later = connect(server, Desk())
+        later.greet()
+        later.close()
+    host.close()
 
 
 def test_a_broken_installation_leaves_no_host_waiting(monkeypatch: pytest.MonkeyPatch) -> None:

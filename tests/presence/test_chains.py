@@ -1,8 +1,10 @@
 """The owner's commands below real chains of processes: an owner at a terminal, and everybody who plays one."""
 
 import os
+import shlex
 import shutil
 import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,6 +16,18 @@ from tests.presence.chains import CONSENT, PASSPHRASE, TIMELINE, Owned, reason_o
 from timeline.owner import find_lock, unlock_owner
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="the shapes are made for Linux")
+
+NAMESPACE = ("unshare", "-U", "-r", "-p", "-f", "--mount-proc")
+HIDING = """
+import pathlib, subprocess, sys
+end = sys.argv.index("-")
+first = subprocess.Popen([*sys.argv[1:end], "sh", "-c", "echo begun; read end"], stdin=-1, stdout=-1)
+first.stdout.readline()
+(pid,) = pathlib.Path(f"/proc/{first.pid}/task/{first.pid}/children").read_text().split()
+subprocess.run(["nsenter", "-t", pid, "-U", "-p", "-m", "--preserve-credentials", *sys.argv[end + 1 :]])
+first.communicate(b"end")
+"""
+"""Makes a namespace of processes, and enters it as a container is entered."""
 
 SHAPES = {
     "setsid": "owner-presence-terminal",
@@ -86,20 +100,15 @@ def test_a_variable_of_a_host_is_refused(owned: Owned, variable: str, stripped: 
 @pytest.mark.parametrize("program", ["python", "codex"])
 def test_who_hides_its_ancestors_in_a_namespace_is_refused(owned: Owned, program: str) -> None:
     """`unshare` makes one and `nsenter` enters it, as a container is entered: no host is to be seen from there."""
-    tools = {name: shutil.which(name) for name in ("unshare", "nsenter", "script", "sh")}
-    making = ("-U", "-r", "-p", "-f", "--mount-proc")
-    if not all(tools.values()) or subprocess.run(["unshare", *making, "true"], check=False).returncode:
-        pytest.skip("no tools for namespaces, or none may be made here")
+    if not all(shutil.which(tool) for tool in ("unshare", "nsenter", "script")):
+        pytest.skip("no unshare, nsenter or script")
+    if subprocess.run([*NAMESPACE, "true"], check=False, capture_output=True).returncode:
+        pytest.skip("no namespaces may be made here")
     before = owned.size
-    command = shlex.join([*TIMELINE, *CONSENT])
-    inside = shlex.join(["script", "-qec", command, "/dev/null"])
-    entering = f"exec nsenter -t $1 -U -p -m --preserve-credentials {inside}"
-    # The first process of the namespace tells its pid as it is seen here, and then waits for the end.
-    code = (
-        f"exec 3<&0; unshare {' '.join(making)} sh -c 'echo x; read end <&3' <&3 | "
-        f"{{ read begun; set -- - $(pgrep -n -f 'read end <&3'); {entering}; }}"
+    inside = ("script", "-qec", shlex.join([*TIMELINE, *CONSENT]), "/dev/null")
+    said = owned.run(
+        "terminal", (sys.executable, "-S", "-E", "-c", HIDING, *NAMESPACE, "-", *inside), program=program
     )
-    said = owned.run("terminal", (tools["sh"] or "", "-c", code), program=program)
     assert reason_of(said) == "owner-presence-chain"
     assert owned.size == before
 
@@ -131,7 +140,7 @@ def test_the_lock_alone_keeps_every_chain_from_consenting(locked: Owned, shape: 
     """As if no chain were ever looked at."""
     before = locked.size
     code = (
-        "import sys, timeline.cli.owners as o; o.check_owner = lambda *_: None; "
+        "import sys, timeline.cli.presence as o; o.check_owner = lambda *_: None; "
         "from timeline.entry import main; sys.argv[0] = 'timeline'; main()"
     )
     said = locked.run(shape, (TIMELINE[0], "-c", code, *CONSENT))
@@ -159,6 +168,18 @@ def test_the_passphrase_is_not_taken_from_standard_input(locked: Owned) -> None:
     assert reason_of(locked.run("terminal", shell, typed="wrong horse battery")) == "passphrase-wrong"
     assert locked.size == before
     unlock_owner(locked.session, PASSPHRASE)
+
+
+@pytest.mark.requirement("X13")
+def test_who_was_asked_for_the_passphrase_leaves_no_image_of_its_memory(owned: Owned) -> None:
+    """A signal would be enough for a core file, and a debugger of the same user could read it at once."""
+    code = (
+        "import ctypes, resource; from timeline.terminal import ask_passphrase; "
+        "look = lambda: (max(resource.getrlimit(resource.RLIMIT_CORE)) != 0, ctypes.CDLL(None).prctl(3, 0, 0, 0, 0)); "
+        "before = look(); ask_passphrase('key: '); print('seen', *before, *look())"
+    )
+    said = owned.run("terminal", (sys.executable, "-c", code), typed=PASSPHRASE)
+    assert said.rpartition("seen ")[2].split()[1:] == ["1", "False", "0"]
 
 
 @pytest.mark.requirement("X13")

@@ -10,10 +10,10 @@ from tests.presence.chains import PASSPHRASE, Owned, own
 from tests.programs import Run, runner
 from tests.simulators.worlds import FOLDERS
 from timeline import cli, sealing
-from timeline.caller import find_rules
-from timeline.cli.owners import CONSENTING_COMMANDS, OPEN_COMMANDS, OWNER_COMMANDS, guard, is_owner_command
-from timeline.guard.presence import Caller
+from timeline.cli.presence import CONSENTING_COMMANDS, OPEN_COMMANDS, OWNER_COMMANDS, guard, is_owner_command
+from timeline.guard.presence import Ancestry
 from timeline.owner import lock_owner
+from timeline.presence import find_rules
 from timeline.state import hold_for_writing
 
 
@@ -86,7 +86,7 @@ def test_an_owners_command_asks_for_the_owner_first(
     """The reference's programs report it as data, as they do every refusal; nothing moves."""
     owned = own(tmp_path / "timeline")
     before = owned.size
-    monkeypatch.setattr("timeline.caller.find_caller", lambda _: Caller((), ("CODEX_CI",)))
+    monkeypatch.setattr("timeline.presence.find_ancestry", lambda _: Ancestry((), ("CODEX_CI",)))
     code, _, said = run(*arguments, program=program)
     assert (code, "[owner-presence-variable]" in said) == (13 if program == "main" else 0, True)
     assert owned.size == before
@@ -96,7 +96,7 @@ def test_an_owners_command_asks_for_the_owner_first(
 def test_an_open_command_asks_for_nobody(run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever runs it."""
     own(tmp_path / "timeline")
-    monkeypatch.setattr("timeline.caller.find_caller", lambda _: Caller((), ("CODEX_CI",)))
+    monkeypatch.setattr("timeline.presence.find_ancestry", lambda _: Ancestry((), ("CODEX_CI",)))
     assert [run(*path.split())[0] for path in ("verify", "sources", "anchor status")] == [0, 0, 0]
 
 
@@ -105,7 +105,7 @@ def test_a_headless_log_is_begun_and_used_without_a_terminal(
     run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`init` goes by the rule that it records; a log of the stricter rule is not begun so."""
-    monkeypatch.setattr("timeline.caller.find_caller", lambda _: Caller(()))
+    monkeypatch.setattr("timeline.presence.find_ancestry", lambda _: Ancestry(()))
     assert "[owner-presence-chain]" in run("init")[2]
     assert not (tmp_path / "timeline" / "state").exists()
     assert run("init", "--owner-presence", "any")[0] == 0

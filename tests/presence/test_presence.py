@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from sidecars.leaf import Policy
-from timeline.guard.presence import Caller, decide_presence
+from timeline.guard.presence import OTHER_AGENTS, Ancestry, decide_presence
 from timeline.hosts import HOST_VARIABLES, HOSTS
 from timeline.owner_errors import OwnerPresenceError
 from timeline.processes import Process
@@ -96,16 +96,16 @@ def reason_of(refusal: OwnerPresenceError | None) -> str | None:
 @pytest.mark.parametrize("name", GOOD)
 def test_a_chain_that_leads_to_a_login_or_terminal_shows_the_owner(name: str) -> None:
     """As owners work."""
-    assert decide_presence(Caller(GOOD[name]), TERMINAL) is None
+    assert decide_presence(Ancestry(GOOD[name]), TERMINAL) is None
 
 
 @pytest.mark.requirement("X13")
 def test_an_entered_container_is_not_believed_in_a_user_namespace() -> None:
     """Whoever has a shell can make one, enter it, and see nobody above; what is seen above still counts."""
-    hidden = Caller(GOOD["an entered container"], in_user_namespace=True)
+    hidden = Ancestry(GOOD["an entered container"], in_user_namespace=True)
     assert reason_of(decide_presence(hidden, TERMINAL)) == "chain"
     assert decide_presence(hidden, ANY) is None
-    assert decide_presence(Caller(GOOD["ssh"], in_user_namespace=True), TERMINAL) is None
+    assert decide_presence(Ancestry(GOOD["ssh"], in_user_namespace=True), TERMINAL) is None
 
 
 @pytest.mark.requirement("X13")
@@ -113,9 +113,9 @@ def test_an_entered_container_is_not_believed_in_a_user_namespace() -> None:
 def test_a_broken_chain_is_refused_unless_the_log_waives_it(name: str) -> None:
     """With the reason; a headless machine has no chain, and neither has one without a timeline."""
     found, reason = BROKEN[name]
-    assert reason_of(decide_presence(Caller(found), TERMINAL)) == reason
-    assert decide_presence(Caller(found), ANY) is None
-    assert decide_presence(Caller(found), None) is None
+    assert reason_of(decide_presence(Ancestry(found), TERMINAL)) == reason
+    assert decide_presence(Ancestry(found), ANY) is None
+    assert decide_presence(Ancestry(found), None) is None
 
 
 @pytest.mark.requirement("X13")
@@ -128,7 +128,16 @@ def test_a_host_anywhere_above_is_refused_and_never_waived(
     """Below the terminal, and above it: whoever started the terminal may type in it."""
     links: list[str | Link] = ["timeline", "bash", "xterm", "sh", INIT]
     links.insert(above + 1, program)
-    assert reason_of(decide_presence(Caller(chain(*links)), rules)) == "host"
+    assert reason_of(decide_presence(Ancestry(chain(*links)), rules)) == "host"
+
+
+@pytest.mark.requirement("X13")
+@pytest.mark.parametrize("program", sorted(OTHER_AGENTS))
+def test_an_agent_that_is_no_host_of_ours_is_refused_as_well(program: str) -> None:
+    """Its model runs commands in the owner's terminal, in the foreground."""
+    found = chain("timeline", "bash", program, "bash", "xterm", INIT)
+    for rules in (TERMINAL, ANY, None):
+        assert reason_of(decide_presence(Ancestry(found), rules)) == "host"
 
 
 @pytest.mark.requirement("X13")
@@ -136,7 +145,7 @@ def test_a_host_is_known_by_its_executable_too() -> None:
     """A process can give itself another name."""
     found = list(chain("timeline", "bash", "harmless", "xterm", INIT))
     found[2] = msgspec.structs.replace(found[2], program="/opt/x/codex")
-    assert reason_of(decide_presence(Caller(tuple(found)), ANY)) == "host"
+    assert reason_of(decide_presence(Ancestry(tuple(found)), ANY)) == "host"
 
 
 @pytest.mark.requirement("X13")
@@ -144,7 +153,7 @@ def test_a_host_is_known_by_its_executable_too() -> None:
 @pytest.mark.parametrize("variable", sorted(HOST_VARIABLES))
 def test_a_hosts_variable_is_refused_and_never_waived(variable: str, rules: Policy | None) -> None:
     """The error names the variable, and the owner's way out."""
-    refusal = decide_presence(Caller(GOOD["a console"], (variable,)), rules)
+    refusal = decide_presence(Ancestry(GOOD["a console"], (variable,)), rules)
     assert reason_of(refusal) == "variable"
     assert variable in str(refusal)
     assert refusal is not None
@@ -153,7 +162,7 @@ def test_a_hosts_variable_is_refused_and_never_waived(variable: str, rules: Poli
 
 def test_a_simulated_host_has_no_owner_to_ask() -> None:
     """Its log holds nothing of anybody, and every answer says so."""
-    hosted = Caller(chain("timeline", "codex", INIT), ("CODEX_CI",))
+    hosted = Ancestry(chain("timeline", "codex", INIT), ("CODEX_CI",))
     assert decide_presence(hosted, SIMULATED) is None
 
 
@@ -176,5 +185,5 @@ def test_a_multiplexer_counts_while_an_owner_looks_at_it(
     attached: tuple[tuple[Process, ...], ...], reason: str | None
 ) -> None:
     """Its server is an orphan; a client in a terminal of its own stands for it."""
-    caller = Caller(BROKEN["a multiplexer without anybody"][0], (), attached)
-    assert reason_of(decide_presence(caller, TERMINAL)) == reason
+    ancestry = Ancestry(BROKEN["a multiplexer without anybody"][0], (), attached)
+    assert reason_of(decide_presence(ancestry, TERMINAL)) == reason

@@ -11,8 +11,8 @@ import pytest
 from timeline.service_unit import (
     AGENT_LABEL,
     Daemon,
-    Standing,
     Supervisor,
+    UnitStanding,
     decide_standing,
     format_agent,
     format_file,
@@ -74,14 +74,14 @@ def test_whose_file_it_is(manager: Supervisor) -> None:
     """Ours as it would be now, ours of another version, ours and changed, somebody else's, none."""
     wanted = format_file(manager, DAEMON)
     other = format_file(manager, Daemon("/usr/bin/python3", {}))
-    assert decide_standing(None, wanted) is Standing.ABSENT
-    assert decide_standing(wanted, wanted) is Standing.CURRENT
-    assert decide_standing(other, wanted) is Standing.OTHER
-    assert decide_standing(other.replace(b"daemon", b"demon"), wanted) is Standing.CHANGED
-    assert decide_standing(other + b"\n", wanted) is Standing.CHANGED
-    assert decide_standing(b"\n" + other, wanted) is Standing.CHANGED
-    assert decide_standing(b"[Service]\nExecStart=/bin/true\n", wanted) is Standing.FOREIGN
-    assert decide_standing(b"", wanted) is Standing.FOREIGN
+    assert decide_standing(None, wanted) is UnitStanding.ABSENT
+    assert decide_standing(wanted, wanted) is UnitStanding.CURRENT
+    assert decide_standing(other, wanted) is UnitStanding.OTHER
+    assert decide_standing(other.replace(b"daemon", b"demon"), wanted) is UnitStanding.CHANGED
+    assert decide_standing(other + b"\n", wanted) is UnitStanding.CHANGED
+    assert decide_standing(b"\n" + other, wanted) is UnitStanding.CHANGED
+    assert decide_standing(b"[Service]\nExecStart=/bin/true\n", wanted) is UnitStanding.FOREIGN
+    assert decide_standing(b"", wanted) is UnitStanding.FOREIGN
 
 
 def test_only_what_moves_the_folders_is_kept() -> None:

@@ -12,7 +12,7 @@ from timeline import __version__
 from timeline.answers import AUTHORITY
 from timeline.cli import commands
 from timeline.cli.exit import ExitCode, exit_code_of
-from timeline.cli.owners import guard
+from timeline.cli.presence import guard
 from timeline.cli.render import show, show_error
 from timeline.errors import AccessError, StateMissingError, TimelineError, UsageError
 

@@ -16,7 +16,7 @@ from timeline.assurance import AnchorStatus
 from timeline.cli.anchor_schema import schema_command
 from timeline.cli.commands import as_json_option
 from timeline.cli.exit import EPILOG, ExitCode
-from timeline.cli.owners import owner_session
+from timeline.cli.presence import owner_session
 from timeline.cli.render import show
 from timeline.clock import format_utc
 

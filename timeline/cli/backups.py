@@ -8,7 +8,7 @@ from timeline import backup, forking, restore, service
 from timeline.answers import AUTHORITY, Json
 from timeline.cli.commands import as_json_option
 from timeline.cli.exit import EPILOG, ExitCode
-from timeline.cli.owners import owner_session
+from timeline.cli.presence import owner_session
 from timeline.cli.render import progress, show
 from timeline.clock import format_utc
 from timeline.errors import UsageError

@@ -12,7 +12,7 @@ from timeline import answers, service
 from timeline.cli.asking import SCOPE_ID, choose_scope, has_terminal
 from timeline.cli.exit import EPILOG as _EPILOG
 from timeline.cli.exit import ExitCode
-from timeline.cli.owners import owner_session
+from timeline.cli.presence import owner_session
 from timeline.cli.render import (
     fork_lines,
     index_lines,

@@ -8,7 +8,7 @@ from timeline import answers, consenting
 from timeline.answers import Json
 from timeline.cli.commands import as_json_option
 from timeline.cli.exit import EPILOG
-from timeline.cli.owners import owner_session
+from timeline.cli.presence import owner_session
 from timeline.cli.render import show
 from timeline.errors import UsageError
 

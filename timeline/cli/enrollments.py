@@ -10,7 +10,7 @@ from timeline import answers, consenting, service
 from timeline.cli.asking import has_terminal
 from timeline.cli.commands import as_json_option
 from timeline.cli.exit import EPILOG
-from timeline.cli.owners import owner_session
+from timeline.cli.presence import owner_session
 from timeline.cli.render import show
 from timeline.clock import format_utc
 from timeline.config import Config, load_config

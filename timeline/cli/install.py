@@ -152,11 +152,11 @@ def completions_command(shell: str) -> None:
 
 def _setup(host: str, root: str, *, for_project: bool) -> "Setup":
     from timeline.install.operation import Setup
-    from timeline.install.places import Scope, host_files
+    from timeline.install.places import InstallScope, host_files
     from timeline.install.record import Records
     from timeline.service import canonical_root
 
-    scope = Scope.PROJECT if for_project else Scope.USER
+    scope = InstallScope.PROJECT if for_project else InstallScope.USER
     files = host_files(
         host,
         scope,

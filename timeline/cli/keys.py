@@ -6,7 +6,7 @@ from sidecars.trust import Epoch
 from timeline.answers import AUTHORITY, Json
 from timeline.cli.commands import as_json_option
 from timeline.cli.exit import EPILOG
-from timeline.cli.owners import owner_session
+from timeline.cli.presence import owner_session
 from timeline.cli.render import show
 from timeline.clock import format_utc
 from timeline.epochs import KeyChange, Keys, KeyStanding, Reason, change_log_key, list_log_keys

@@ -4,7 +4,7 @@ import click
 
 from timeline.answers import AUTHORITY
 from timeline.cli.exit import EPILOG
-from timeline.cli.owners import owner_session
+from timeline.cli.presence import owner_session
 from timeline.cli.render import show
 from timeline.owner import (
     OwnerLock,

@@ -12,7 +12,7 @@ from timeline.cli.exit import EPILOG, ExitCode
 from timeline.cli.render import show
 
 if TYPE_CHECKING:
-    from timeline.unit_file import Command, Outcome, Service
+    from timeline.unit_file import Command, Service, ServiceChange
 
 _dry_run_option = click.option(
     "--dry-run", is_flag=True, help="Show what would be written and run, and change nothing."
@@ -128,7 +128,9 @@ def _show_plan(service: "Service", commands: "tuple[Command, ...]", *, as_json: 
     return ExitCode.DONE
 
 
-def _show_outcome(service: "Service", status: str, said: str, outcome: "Outcome", *, as_json: bool) -> int:
+def _show_outcome(
+    service: "Service", status: str, said: str, outcome: "ServiceChange", *, as_json: bool
+) -> int:
     answer: Json = {
         "status": status,
         "manager": str(service.manager),

@@ -12,7 +12,7 @@ from timeline.clock import format_utc
 from timeline.daemon.errors import DaemonError
 from timeline.daemon.following import Following
 from timeline.daemon.reception import Reception
-from timeline.daemon.server import Request
+from timeline.daemon.server import ClientRequest
 from timeline.daemon.shared import Shared
 from timeline.daemon.toolbox import Toolbox
 from timeline.daemon_status import DaemonStatus
@@ -42,7 +42,7 @@ MakeMcp = Callable[[Callable[[str, str], None], Callable[[object], None]], McpSe
 session's end, with the tools that it was given."""
 
 
-class Question(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class _Question(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What a client may ask: ``status``, ``version`` or ``stop``."""
 
     ask: str
@@ -88,7 +88,7 @@ class FrontDesk:
         self._shared.live.close()
         self._shared.diary.write("stopped", pid=os.getpid())
 
-    def hook(self, request: Request) -> bytes:
+    def hook(self, request: ClientRequest) -> bytes:
         """What the hook has to print; nothing where anything goes wrong, which is written down."""
         try:
             return self._reception.hear(request)
@@ -96,10 +96,10 @@ class FrontDesk:
             self._shared.note_failure("hook", error)
             return b""
 
-    def ask(self, request: Request) -> bytes:
+    def ask(self, request: ClientRequest) -> bytes:
         """One JSON object: an answer, or an error with its reason."""
         try:
-            question = msgspec.json.decode(request.body, type=Question)
+            question = msgspec.json.decode(request.body, type=_Question)
         except msgspec.MsgspecError:
             return _error(DaemonError("a question must be one JSON object with the field `ask`"))
         match question.ask:
@@ -113,7 +113,7 @@ class FrontDesk:
             case _:
                 return _error(DaemonError("field ask: must be status, version or stop"))
 
-    def mcp(self, request: Request, connection: socket.socket, begun: bytes) -> None:
+    def mcp(self, request: ClientRequest, connection: socket.socket, begun: bytes) -> None:
         """Serve an MCP session."""
         toolbox = Toolbox(self._shared, request)
         toolbox.opened()

@@ -20,7 +20,7 @@ from typing import Final
 from timeline import __version__
 from timeline.clock import SystemStopwatch
 from timeline.daemon.errors import DaemonError, DaemonRunningError, DaemonStoppingError
-from timeline.daemon.server import Desk, Request, Server
+from timeline.daemon.server import ClientRequest, Desk, Server
 from timeline.errors import TimelineError
 from timeline.files import make_directory
 from timeline.launch import STOP_SECONDS, settle
@@ -103,21 +103,21 @@ class Entrance:
         if self._error is not None:
             raise self._error
 
-    def hook(self, request: Request) -> bytes:
+    def hook(self, request: ClientRequest) -> bytes:
         """See ``Desk``; a hook whose daemon cannot be opened prints nothing."""
         try:
             return self._behind().hook(request)
         except TimelineError:
             return b""
 
-    def ask(self, request: Request) -> bytes:
+    def ask(self, request: ClientRequest) -> bytes:
         """See ``Desk``."""
         try:
             return self._behind().ask(request)
         except DaemonStoppingError:
             return b""
 
-    def mcp(self, request: Request, connection: socket.socket, begun: bytes) -> None:
+    def mcp(self, request: ClientRequest, connection: socket.socket, begun: bytes) -> None:
         """See ``Desk``."""
         try:
             desk = self._behind()

@@ -17,7 +17,7 @@ from timeline.activity import PermitStanding
 from timeline.daemon.callers import see_caller
 from timeline.daemon.errors import DaemonStoppingError
 from timeline.daemon.following import Following
-from timeline.daemon.server import Request
+from timeline.daemon.server import ClientRequest
 from timeline.daemon.shared import HOOK_SECONDS, Shared
 from timeline.dialects import HookEvent
 from timeline.errors import StateMissingError
@@ -25,7 +25,7 @@ from timeline.guard.errors import GroupSuppressedError
 from timeline.guard.request import tool_named
 from timeline.guard.transport import Caller, nearest_host
 from timeline.limits import RECEIPTS_PENDING_MAX
-from timeline.recall import Denied, Permitted, lifecycle_hint, permit_call
+from timeline.permitting import Denied, Permitted, lifecycle_hint, permit_call
 from timeline.service import REFUSALS, Session, receive_prompt
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Reception:
         self._pending: dict[tuple[str, str], Receipt] = {}
         """The newest receipt of each session, until a standing consent spends it or it ends."""
 
-    def hear(self, request: Request) -> bytes:
+    def hear(self, request: ClientRequest) -> bytes:
         """What the hook has to print.
 
         Raises:
@@ -98,7 +98,7 @@ class Reception:
             text = None
         return dialects.context(event.host, event.event, text) if text else b""
 
-    def _remember(self, event: HookEvent, request: Request) -> None:
+    def _remember(self, event: HookEvent, request: ClientRequest) -> None:
         host = nearest_host(request.peer.chain)
         size, now_ms = _size_of(event.transcript), self._shared.now_ms()
         self._shared.saw(
@@ -116,7 +116,7 @@ class Reception:
 
     # -- prompts -----------------------------------------------------------------------------------------------
 
-    def _prompted(self, event: HookEvent, request: Request) -> None:
+    def _prompted(self, event: HookEvent, request: ClientRequest) -> None:
         def issue(session: Session) -> None:
             of_peer = msgspec.structs.replace(session, environment=request.peer.environment)
             try:
@@ -178,7 +178,7 @@ class Reception:
 
     # -- permits -----------------------------------------------------------------------------------------------
 
-    def _permit(self, event: HookEvent, request: Request) -> bytes:
+    def _permit(self, event: HookEvent, request: ClientRequest) -> bytes:
         """Nothing also where the answer takes longer than the hook may: the server decides when the call comes."""
         try:
             if event.names_group:

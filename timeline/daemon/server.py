@@ -5,7 +5,9 @@ answer. The thread that accepts sleeps without a timeout; each request has a thr
 connection of the MCP relay is handed to whoever serves it.
 """
 
+import errno
 import os
+import select
 import selectors
 import socket
 import threading
@@ -42,10 +44,12 @@ ANSWER_SECONDS: Final = 2.0
 
 ASK_BYTES_MAX: Final = 64 * 1024
 _BACKLOG: Final = 128
+_FULL: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
+_FULL_MS: Final = 50
 _PIECE: Final = 64 * 1024
 
 
-class Request(msgspec.Struct, frozen=True):
+class ClientRequest(msgspec.Struct, frozen=True):
     """What one client asks: its first line, who it is, and for hooks and questions everything that followed."""
 
     greeting: Greeting
@@ -58,15 +62,15 @@ class Desk(Protocol):
 
     version: str
 
-    def hook(self, request: Request) -> bytes:
+    def hook(self, request: ClientRequest) -> bytes:
         """What the hook has to print."""
         ...
 
-    def ask(self, request: Request) -> bytes:
+    def ask(self, request: ClientRequest) -> bytes:
         """One JSON object."""
         ...
 
-    def mcp(self, request: Request, connection: socket.socket, begun: bytes) -> None:
+    def mcp(self, request: ClientRequest, connection: socket.socket, begun: bytes) -> None:
         """Serve an MCP session and close the connection; ``begun`` are bytes that came behind the first line."""
         ...
 
@@ -101,6 +105,7 @@ class Server:
             self._listener.bind(str(path))
         finally:
             os.umask(before)
+        self._spare: int | None = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
         self._listener.listen(_BACKLOG)
         self._listener.setblocking(False)
 
@@ -132,12 +137,19 @@ class Server:
                 thread.join()
             self._woken.close()
             self._waker.close()
+            if self._spare is not None:
+                os.close(self._spare)
 
     def _accept(self) -> None:
         while True:
             try:
                 connection, _ = self._listener.accept()
             except (BlockingIOError, InterruptedError, ConnectionAbortedError):
+                return
+            except OSError as error:
+                if error.errno not in _FULL:
+                    raise
+                self._turn_away()
                 return
             if not self._slots.acquire(blocking=False):
                 connection.close()
@@ -146,7 +158,31 @@ class Server:
             thread = threading.Thread(target=self._serve, args=(connection,), name="request")
             with self._turn:
                 self._threads.add(thread)
-            thread.start()
+            try:
+                thread.start()
+            except RuntimeError:  # the system gives no further thread
+                with self._turn:
+                    self._threads.discard(thread)
+                self._slots.release()
+                connection.close()
+                self._desk.refused("too-many-connections")
+
+    def _turn_away(self) -> None:
+        """The system gives no further descriptor: one that is kept for this lets the next client be closed.
+
+        Otherwise it would wait, and the thread that accepts would be woken for it again and again. Whoever is served
+        already goes on.
+        """
+        if self._spare is not None:
+            os.close(self._spare)
+            self._spare = None
+        with suppress(OSError):
+            self._listener.accept()[0].close()
+        with suppress(OSError):
+            self._spare = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+        poll = select.poll()
+        poll.register(self._woken, select.POLLIN)
+        poll.poll(_FULL_MS)
 
     def _serve(self, connection: socket.socket) -> None:
         try:
@@ -176,11 +212,11 @@ class Server:
             return False
         if greeting.kind is Kind.MCP:
             connection.settimeout(None)
-            self._desk.mcp(Request(greeting, peer, b""), connection, begun)
+            self._desk.mcp(ClientRequest(greeting, peer, b""), connection, begun)
             return True
         bound = HOOK_INPUT_BYTES_MAX if greeting.kind is Kind.HOOK else ASK_BYTES_MAX
-        request = Request(greeting, peer, reading.rest(begun, bound))
-        respond: Callable[[Request], bytes] = (
+        request = ClientRequest(greeting, peer, reading.rest(begun, bound))
+        respond: Callable[[ClientRequest], bytes] = (
             self._desk.hook if greeting.kind is Kind.HOOK else self._desk.ask
         )
         _send(connection, respond(request))

@@ -8,7 +8,7 @@ import msgspec
 from timeline.answers import AUTHORITY
 from timeline.daemon.callers import see_server
 from timeline.daemon.errors import DaemonError, SecondServerError
-from timeline.daemon.server import Request
+from timeline.daemon.server import ClientRequest
 from timeline.daemon.shared import Shared
 from timeline.guard.request import Tool
 from timeline.guard.transport import Caller, nearest_host
@@ -20,7 +20,7 @@ from timeline.service import REFUSALS, Session
 class Toolbox:
     """Answers the calls of one connection; its methods may be called from several threads."""
 
-    def __init__(self, shared: Shared, request: Request) -> None:
+    def __init__(self, shared: Shared, request: ClientRequest) -> None:
         """Remember whose connection it is."""
         self._shared = shared
         self._host = request.greeting.words[0] if request.greeting.words else ""
@@ -38,7 +38,7 @@ class Toolbox:
         self._shared.connections.closed(self._above, self)
         self._shared.saw(lambda activity: activity.saw_connection(self._process, is_open=False))
 
-    def call(self, name: str, arguments: Mapping[str, object], meta: Mapping[str, object]) -> "Answered":
+    def call(self, name: str, arguments: Mapping[str, object], meta: Mapping[str, object]) -> "ToolAnswer":
         """Answer one call; blocks until the timeline's thread has done it."""
         try:
             tool = Tool(name)
@@ -56,7 +56,7 @@ class Toolbox:
                 "authority": AUTHORITY,
             }
         self._note(name, structured)
-        return Answered(structured, bool(structured.get("blocked")))
+        return ToolAnswer(structured, bool(structured.get("blocked")))
 
     def _check_only(self, caller: Caller) -> None:
         """Where a process does not tell the host's server from its model's commands, the oldest connection is it.
@@ -84,7 +84,7 @@ class Toolbox:
         )
 
 
-class Answered(msgspec.Struct, frozen=True):
+class ToolAnswer(msgspec.Struct, frozen=True):
     """What a tool found, and whether the call was refused; in the shape that the MCP server takes."""
 
     structured: Mapping[str, Any]

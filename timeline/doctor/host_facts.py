@@ -19,7 +19,7 @@ from timeline.files import is_there, open_regular
 from timeline.hosts import HOSTS, Host, home_folder
 from timeline.install.command import find_program
 from timeline.install.errors import InstallScopeError
-from timeline.install.places import Scope, host_files
+from timeline.install.places import InstallScope, host_files
 from timeline.limits import HOST_FILE_BYTES_MAX
 from timeline.service import Session
 
@@ -75,7 +75,7 @@ def _read_files(
     environment = session.environment
     program = find_program(python, str(package_folder()), str(session.locations.runtime), environment)
     paths: list[Path] = []
-    for scope in Scope:
+    for scope in InstallScope:
         try:
             found = host_files(host, scope, program, home=home, project=Path(root), environment=environment)
         except InstallScopeError:

@@ -1,4 +1,4 @@
-"""Whether the owner is there, by what the processes above a command show. Pure; ``timeline.caller`` looks.
+"""Whether the owner is there, by what the processes above a command show. Pure; ``timeline.presence`` looks.
 
 A chain of processes is **unbroken** when all of this holds:
 
@@ -68,7 +68,13 @@ MULTIPLEXERS: Final = (
 """Names of the server and the clients of each multiplexer; its server is an orphan by design."""
 
 
-class Caller(msgspec.Struct, frozen=True):
+OTHER_AGENTS: Final = frozenset(
+    "aider amp auggie copilot crush cursor-agent droid gemini goose opencode qwen".split()
+)
+"""Agents that are no hosts of ours, by the names of their programs: their models have a shell as well."""
+
+
+class Ancestry(msgspec.Struct, frozen=True):
     """What is known of who runs a command.
 
     ``chain`` is the command's process and its ancestors (``processes.chain_of``). ``variables`` are the names of the
@@ -83,7 +89,7 @@ class Caller(msgspec.Struct, frozen=True):
     in_user_namespace: bool = False
 
 
-def decide_presence(caller: Caller, rules: Policy | None) -> OwnerPresenceError | None:
+def decide_presence(ancestry: Ancestry, rules: Policy | None) -> OwnerPresenceError | None:
     """``None`` if the owner may be believed to be there, else why not.
 
     ``rules`` are those that the log records, ``None`` while there is no log: then nothing stands yet that could be
@@ -92,10 +98,10 @@ def decide_presence(caller: Caller, rules: Policy | None) -> OwnerPresenceError 
     """
     if rules is not None and rules.simulated_host:
         return None
-    refusal = _find_host(caller)
+    refusal = _find_host(ancestry)
     if refusal is not None or rules is None or rules.owner_presence == "any":
         return refusal
-    return _find_break(caller)
+    return _find_break(ancestry)
 
 
 def multiplexer_of(chain: tuple[Process, ...]) -> frozenset[str]:
@@ -104,28 +110,35 @@ def multiplexer_of(chain: tuple[Process, ...]) -> frozenset[str]:
     return frozenset() if giver is None else _names_of_multiplexer(giver)
 
 
-def _find_host(caller: Caller) -> OwnerPresenceError | None:
-    for process in caller.chain:
-        if host := host_of(process):
+def _find_host(ancestry: Ancestry) -> OwnerPresenceError | None:
+    for process in ancestry.chain:
+        if host := host_of(process) or _other_agent(process):
             message = f"process {process.pid} among the ancestors of this command is the host {host}"
             return OwnerHostError(message)
-    if caller.variables:
-        message = f"variable {caller.variables[0]}: set for this command or for an ancestor of it, by a host"
+    if ancestry.variables:
+        message = (
+            f"variable {ancestry.variables[0]}: set for this command or for an ancestor of it, by a host"
+        )
         return OwnerVariableError(message)
     return None
 
 
-def _find_break(caller: Caller) -> OwnerPresenceError | None:
-    refusal = _find_lost_terminal(caller.chain) or _find_lost_leader(caller.chain)
+def _other_agent(process: Process) -> str | None:
+    names = (process.name, (process.program or "").rpartition("/")[2])
+    return next((name for name in names if name in OTHER_AGENTS), None)
+
+
+def _find_break(ancestry: Ancestry) -> OwnerPresenceError | None:
+    refusal = _find_lost_terminal(ancestry.chain) or _find_lost_leader(ancestry.chain)
     if refusal is not None:
         return refusal
-    is_hidden = caller.in_user_namespace
-    if multiplexer := multiplexer_of(caller.chain):
-        if any(_is_attached(chain, multiplexer, is_hidden=is_hidden) for chain in caller.attached):
+    is_hidden = ancestry.in_user_namespace
+    if multiplexer := multiplexer_of(ancestry.chain):
+        if any(_is_attached(chain, multiplexer, is_hidden=is_hidden) for chain in ancestry.attached):
             return None
         message = f"nobody is attached to the multiplexer ({min(multiplexer)}) from a terminal of their own"
         return OwnerDetachedError(message)
-    return _find_lost_giver(caller.chain, is_hidden=is_hidden)
+    return _find_lost_giver(ancestry.chain, is_hidden=is_hidden)
 
 
 def _find_lost_terminal(chain: tuple[Process, ...]) -> OwnerPresenceError | None:
@@ -191,7 +204,7 @@ def _is_attached(chain: tuple[Process, ...], multiplexer: frozenset[str], *, is_
     return (
         bool(chain)
         and chain[0].name in multiplexer
-        and not any(host_of(process) for process in chain)
+        and not any(host_of(process) or _other_agent(process) for process in chain)
         and not multiplexer_of(chain)
         and (_find_lost_terminal(chain) or _find_lost_leader(chain)) is None
         and _find_lost_giver(chain, is_hidden=is_hidden) is None

@@ -3,7 +3,7 @@
 A hook can be called by anybody who runs as the user. What the host writes behind the place where its file ended at
 the prompt is another matter: only the adapter says what a person typed there, by the host's own marks, and neither a
 tool's output that quotes a prompt nor a text that the host puts before the model is that (formats §7.8). A copy of an
-older conversation shows older times.
+older conversation shows older times. A host that writes the prompt first, and calls its hook then, is allowed seconds.
 
 Nor may a hook say of a session that it works elsewhere than its host has written: the folder there must be of the
 project that the receipt names. King and Kimi Code write none into their transcripts; there the hook's word is all.
@@ -23,12 +23,18 @@ from timeline.events import read_header
 from timeline.guard.enrollment import check_covered
 from timeline.guard.receipt import Receipt
 from timeline.hosts import HOSTS
-from timeline.limits import INDEX_BYTES_MAX, READ_BYTES
+from timeline.limits import INDEX_BYTES_MAX, KIB, READ_BYTES
 from timeline.source import OpenSource, check_grown, open_source, take_snapshot
 
 PROMPT_EARLY_MS: Final = 60_000
 """How much older than its receipt a prompt may be, in milliseconds: hosts stamp it before they call their hooks, and
 wait up to a minute for them."""
+
+PROMPT_JUST_MS: Final = 2_000
+"""The same where the host wrote the prompt before it called its hook: Kimi Code 0.20.0 had done so 40 ms before."""
+
+PROMPT_BACK_BYTES: Final = 64 * KIB
+"""How far before the end of the file such a prompt is looked for; the longest that is typed by hand is shorter."""
 
 
 def shows_new_prompt(receipt: Receipt, adapter: Adapter, project_of: Callable[[str], str]) -> bool:
@@ -50,7 +56,7 @@ def shows_new_prompt(receipt: Receipt, adapter: Adapter, project_of: Callable[[s
         return False
     check_covered(receipt, now)
     begin = receipt.source.size or 0
-    if now.size <= begin:
+    if not now.size:
         return False
     with open_source(now, check_grown) as opened:
         try:
@@ -59,11 +65,13 @@ def shows_new_prompt(receipt: Receipt, adapter: Adapter, project_of: Callable[[s
             return False
         if not _is_of_session(header, receipt) or not _is_of_project(header, receipt, project_of):
             return False
-        since_ms = receipt.issued_at - PROMPT_EARLY_MS
-        return any(
-            is_new_prompt(statement, since_ms)
-            for statement in _statements(adapter, header, opened, begin, now.size)
-        )
+        behind = _statements(adapter, header, opened, begin, now.size)
+        if any(is_new_prompt(statement, receipt.issued_at - PROMPT_EARLY_MS) for statement in behind):
+            return True
+        if not HOSTS[receipt.binding.host].writes_prompt_first:
+            return False
+        before = _statements(adapter, header, opened, max(0, begin - PROMPT_BACK_BYTES), begin)
+        return any(is_new_prompt(statement, receipt.issued_at - PROMPT_JUST_MS) for statement in before)
 
 
 def is_new_prompt(statement: HumanStatement, since_ms: int) -> bool:

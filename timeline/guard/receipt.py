@@ -1,7 +1,7 @@
 """One-use host receipts: proof that a host's prompt event named this session and this transcript (T6, T7, T8).
 
 A receipt lives 15 minutes, is bound to everything that an enrollment will be bound to, and is spent by the attempt,
-even a failing one. It is signed with the log key and kept in the state until there is a daemon (ADR 0009). The id
+even a failing one. It is signed with the log key and kept in the state (ADR 0009, 0020). The id
 is a secret between this program and the owner; it never goes into a hook's answer, so the model never sees it.
 """
 

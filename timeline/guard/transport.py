@@ -106,7 +106,7 @@ class Transport(msgspec.Struct, frozen=True):
         ).hexdigest()
 
 
-class Held(msgspec.Struct, frozen=True):
+class HeldThread(msgspec.Struct, frozen=True):
     """A thread that a host's process has open: transcript, the host's home, and whether the writer lock is held too."""
 
     rollout: str
@@ -203,7 +203,7 @@ def _agreed(name: str, *values: object) -> str | None:
     return next(iter(given), None)
 
 
-def held_thread(host: str, thread: str, open_files: Sequence[str]) -> Held | None:
+def held_thread(host: str, thread: str, open_files: Sequence[str]) -> HeldThread | None:
     """The thread as a host's process has it open; ``None`` where it does not, or has two files of that name.
 
     The transcript is ``<home>/<sessions>/…/rollout-…-<thread>.jsonl``, and the lock must lie in the same home.
@@ -219,7 +219,7 @@ def held_thread(host: str, thread: str, open_files: Sequence[str]) -> Held | Non
         return None
     (rollout,) = found
     home = rollout.rpartition(middle)[0]
-    return Held(rollout, home, f"{home}/{known.writer_locks}/{thread}.lock" in open_files)
+    return HeldThread(rollout, home, f"{home}/{known.writer_locks}/{thread}.lock" in open_files)
 
 
 # -- binding and attributing -----------------------------------------------------------------------------------

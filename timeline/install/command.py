@@ -9,9 +9,11 @@ import re
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import PurePath
-from typing import Final
+from typing import Any, Final
 
 import msgspec
+
+from timeline.install.errors import HostNameTakenError
 
 _FLAGS: Final = ("-I", "-S", "-E", "-B")
 _HOOK: Final = "hooks.py"
@@ -75,6 +77,21 @@ def is_server(command: object, arguments: object, host: str) -> bool:
     if not isinstance(command, str) or not isinstance(arguments, list):
         return False
     return all(isinstance(word, str) for word in arguments) and _is_ours([command, *arguments], _RELAY, host)
+
+
+def find_server(servers: Mapping[str, Any], name: str, host: str) -> Any:  # noqa: ANN401  # a JSON or TOML value
+    """The server of our name among a host's, ``None`` where there is none.
+
+    Raises:
+        HostNameTakenError: it is another program's.
+    """
+    found = servers.get(name)
+    if found is None:
+        return None
+    if not isinstance(found, dict) or not is_server(found.get("command"), found.get("args"), host):
+        message = f"server {name}: another server has this name"
+        raise HostNameTakenError(message)
+    return found
 
 
 def _words(program: Program, file: str, host: str) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Final
 
 import msgspec
 
-from timeline.install.command import is_hook, is_server
+from timeline.install.command import find_server, is_hook
 from timeline.install.errors import HostFileSyntaxError, HostNameTakenError
 from timeline.install.json_text import Json, Path, cut, parse, put
 
@@ -184,13 +184,7 @@ class JsonServer(msgspec.Struct, frozen=True):
         if not isinstance(servers, dict):
             message = f"{self.key}: must be an object"
             raise HostFileSyntaxError(message)
-        found = servers.get(self.name)
-        if found is None:
-            return None
-        if not isinstance(found, dict) or not is_server(found.get("command"), found.get("args"), self.host):
-            message = f"{self.key}.{self.name}: another server has this name"
-            raise HostNameTakenError(message)
-        return found
+        return find_server(servers, self.name, self.host)
 
 
 def _document(text: str) -> Json:

@@ -23,7 +23,7 @@ from timeline.install.placed import (
     replace,
     take_away,
 )
-from timeline.install.places import HostFile, Scope
+from timeline.install.places import HostFile, InstallScope
 from timeline.install.record import Record, Records, is_before, make_record, undo, with_step
 from timeline.install.toml_text import parse
 
@@ -59,7 +59,7 @@ class Setup(msgspec.Struct, frozen=True):
     """One host in one scope, with its files and the folder of records."""
 
     host: str
-    scope: Scope
+    scope: InstallScope
     files: Sequence[HostFile]
     records: Records
 

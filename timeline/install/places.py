@@ -28,7 +28,7 @@ STARTUP_SECONDS: Final = 10
 """How long a host waits for the server to answer for the first time."""
 
 
-class Scope(StrEnum):
+class InstallScope(StrEnum):
     """For whom a host is set up."""
 
     USER = "user"
@@ -68,7 +68,13 @@ class HostFile(msgspec.Struct, frozen=True):
 
 
 def host_files(
-    host: str, scope: Scope, program: Program, *, home: Path, project: Path, environment: Mapping[str, str]
+    host: str,
+    scope: InstallScope,
+    program: Program,
+    *,
+    home: Path,
+    project: Path,
+    environment: Mapping[str, str],
 ) -> tuple[HostFile, ...]:
     """The files to edit, hooks last: a host that has the server and no hooks only refuses recall.
 
@@ -81,13 +87,13 @@ def host_files(
     entry: dict[str, Any] = {"command": command, "args": arguments}
     variables = {"env": dict(program.folders)} if program.folders else {}
     if host == "codex":
-        place = folder if scope is Scope.USER else project / ".codex"
+        place = folder if scope is InstallScope.USER else project / ".codex"
         server = TomlServer(host, SERVER, {**entry, "startup_timeout_sec": STARTUP_SECONDS, **variables})
         return HostFile(place / "config.toml", server), HostFile(place / "hooks.json", hooks)
     json_server = JsonServer(host, SERVER, {**entry, **variables})
     if host == "claude":
         stdio = JsonServer(host, SERVER, {"type": "stdio", **entry, **variables})
-        if scope is Scope.PROJECT:
+        if scope is InstallScope.PROJECT:
             return (
                 HostFile(project / ".mcp.json", stdio),
                 HostFile(project / ".claude" / "settings.json", hooks),
@@ -95,7 +101,7 @@ def host_files(
         moved = environment.get(HOSTS[host].home_variable)
         state = (folder if moved else home) / ".claude.json"
         return HostFile(state, stdio, holds_prompts=True), HostFile(folder / "settings.json", hooks)
-    if scope is Scope.PROJECT:
+    if scope is InstallScope.PROJECT:
         message = f"{host}: takes hooks from the user's configuration only"
         raise InstallScopeError(message)
     return (

@@ -15,7 +15,7 @@ import msgspec
 from timeline.errors import StateIncompleteError
 from timeline.files import is_there, make_directory, read_private, remove_private, write_atomic
 from timeline.install.errors import InstallRecordError
-from timeline.install.places import Scope
+from timeline.install.places import InstallScope
 from timeline.limits import HOST_FILE_BYTES_MAX
 
 _VERSION: Final = 1
@@ -23,7 +23,7 @@ _STEPS_MAX: Final = 2
 """The change that stands and the one that is being made: after a crash either may be there."""
 
 
-class Step(msgspec.Struct, frozen=True):
+class UndoStep(msgspec.Struct, frozen=True):
     """From the bytes that we wrote back to the earlier ones: the middle between the two equal ends is replaced."""
 
     after: str
@@ -41,7 +41,7 @@ class Record(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     version: int
     path: str
     before: str | None
-    steps: tuple[Step, ...]
+    steps: tuple[UndoStep, ...]
     folders: tuple[str, ...] = ()
     kept: tuple[tuple[str | int, ...], ...] = ()
 
@@ -51,12 +51,12 @@ def digest(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()
 
 
-def make_step(before: bytes, after: bytes) -> Step:
+def make_step(before: bytes, after: bytes) -> UndoStep:
     """How to get back from ``after`` to ``before``."""
     start = _common(before, after)
     tail = _common(before[start:][::-1], after[start:][::-1])
     middle = before[start : len(before) - tail]
-    return Step(digest(after), start, tail, base64.b64encode(middle).decode())
+    return UndoStep(digest(after), start, tail, base64.b64encode(middle).decode())
 
 
 def make_record(
@@ -106,7 +106,7 @@ class Records:
         """``folder`` is made when the first record is."""
         self.folder = folder
 
-    def find(self, host: str, scope: Scope, path: Path) -> Record | None:
+    def find(self, host: str, scope: InstallScope, path: Path) -> Record | None:
         """The record of a file, if it was changed by us.
 
         Raises:
@@ -129,7 +129,7 @@ class Records:
             raise InstallRecordError(message)
         return record
 
-    def keep(self, host: str, scope: Scope, record: Record, copy: bytes | None) -> None:
+    def keep(self, host: str, scope: InstallScope, record: Record, copy: bytes | None) -> None:
         """Write a record, and beside it the earlier bytes for the owner to look at, if there are any to keep.
 
         Raises:
@@ -141,7 +141,7 @@ class Records:
             write_atomic(place.with_suffix(".before"), copy)
         write_atomic(place, msgspec.json.format(msgspec.json.encode(record)))
 
-    def drop(self, host: str, scope: Scope, path: Path) -> None:
+    def drop(self, host: str, scope: InstallScope, path: Path) -> None:
         """Forget a file that holds nothing of ours any more.
 
         Raises:
@@ -152,7 +152,7 @@ class Records:
             if is_there(file):
                 remove_private(file)
 
-    def _place(self, host: str, scope: Scope, path: Path) -> Path:
+    def _place(self, host: str, scope: InstallScope, path: Path) -> Path:
         # The same file name stands in many projects.
         folder = digest(str(path.parent).encode("utf-8", "surrogateescape"))[:16]
         return self.folder / f"{host}-{scope}-{folder}-{path.name.lstrip('.')}.json"

@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from timeline.install.command import is_hook, is_server
+from timeline.install.command import find_server, is_hook
 from timeline.install.errors import HostFileSyntaxError, HostNameTakenError
 from timeline.install.toml_text import (
     Path,
@@ -104,13 +104,7 @@ class TomlServer(msgspec.Struct, frozen=True):
         if not isinstance(servers, dict):
             message = f"{_SERVERS}: must be a table"
             raise HostFileSyntaxError(message)
-        found = servers.get(self.name)
-        if found is None:
-            return None
-        if not isinstance(found, dict) or not is_server(found.get("command"), found.get("args"), self.host):
-            message = f"{_SERVERS}.{self.name}: another server has this name"
-            raise HostNameTakenError(message)
-        return found
+        return find_server(servers, self.name, self.host)
 
     def _append(self, text: str) -> str:
         inline = next(

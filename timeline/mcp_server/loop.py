@@ -7,7 +7,7 @@ from typing import Final
 
 from timeline.limits import MCP_DRAIN_SECONDS, MCP_WORKERS_MAX
 from timeline.mcp_server.answered import Arrival, Tools
-from timeline.mcp_server.session import OnFault, Session
+from timeline.mcp_server.session import McpSession, OnFault
 
 _CLOSE_SECONDS: Final = 1.0
 """How much longer than its calls a session may take to close."""
@@ -25,7 +25,7 @@ class Loop:
         self._loop.set_exception_handler(self._on_loop_fault)
         self._pool = ThreadPoolExecutor(MCP_WORKERS_MAX, thread_name_prefix="mcp-call")
         self._arrivals: asyncio.Queue[Arrival | None] = asyncio.Queue()
-        self._sessions: dict[asyncio.Task[None], Session] = {}
+        self._sessions: dict[asyncio.Task[None], McpSession] = {}
 
     def run(self) -> None:
         """Run until ``end``."""
@@ -54,7 +54,7 @@ class Loop:
                 task.cancel()
 
     def _begin(self, arrival: Arrival) -> None:
-        session = Session(arrival, version=self._version, pool=self._pool, on_fault=self._on_fault)
+        session = McpSession(arrival, version=self._version, pool=self._pool, on_fault=self._on_fault)
         task = self._loop.create_task(session.run())
         self._sessions[task] = session
         task.add_done_callback(self._forget)

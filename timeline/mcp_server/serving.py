@@ -78,8 +78,9 @@ class McpServer:
             self._stopping = True
             if self._loop is not None:
                 self._loop.end()
-        if self._thread is not None:
-            self._thread.join()
+            thread = self._thread
+        if thread is not None:
+            thread.join()
 
     def _start(self) -> None:
         if self._thread is None and not self._stopping:
@@ -93,7 +94,8 @@ class McpServer:
             loop = Loop(self._version, self._on_fault, self._forget)
         except Exception as error:  # noqa: BLE001  # a broken installation must not leave hosts waiting
             self._on_fault("mcp-import", type(error).__name__)
-            self._refuse()
+            # What the system did not give now, it may give to the next session; what is broken is broken then too.
+            self._refuse(for_good=not isinstance(error, OSError))
             return
         with self._turn:
             self._loop = loop
@@ -106,10 +108,11 @@ class McpServer:
         with self._turn:
             self._loop = None  # what is asked to stop twice has stopped
 
-    def _refuse(self) -> None:
-        """Without the SDK nothing can be served, now or later."""
+    def _refuse(self, *, for_good: bool) -> None:
+        """Close the sessions that wait; without the SDK nothing can be served later either."""
         with self._turn:
-            self._stopping = True
+            self._stopping = self._stopping or for_good
+            self._thread = None
             waiting, self._waiting = self._waiting, []
         for arrival in waiting:
             arrival.connection.close()

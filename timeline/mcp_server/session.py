@@ -65,7 +65,7 @@ class _Named(msgspec.Struct):
     id: msgspec.Raw = msgspec.Raw()
 
 
-class Session:
+class McpSession:
     """Serves one connection. ``run`` returns when it is over; it owns the socket and closes it."""
 
     def __init__(self, arrival: Arrival, *, version: str, pool: Executor, on_fault: OnFault) -> None:

@@ -127,7 +127,7 @@ def is_owner_command(path: str) -> bool:
             return True
         if part in OPEN_COMMANDS:
             return False
-    message = f"command {path}: must be an owner's command or an open one (timeline/cli/owners.py)"
+    message = f"command {path}: must be an owner's command or an open one (timeline/cli/presence.py)"
     raise RuntimeError(message)
 
 
@@ -166,17 +166,17 @@ def check_owner(path: str, options: dict[str, Any]) -> None:
         OwnerPresenceError: why not, and what the owner does instead.
         ConfigError, StateError, SidecarError: the rules are needed and cannot be read.
     """
-    from timeline.caller import find_caller, find_rules
     from timeline.guard.presence import decide_presence
+    from timeline.presence import find_ancestry, find_rules
 
-    caller = find_caller(os.environ)
-    refusal = decide_presence(caller, Policy(owner_presence="terminal", simulated_host=False))
+    ancestry = find_ancestry(os.environ)
+    refusal = decide_presence(ancestry, Policy(owner_presence="terminal", simulated_host=False))
     if refusal is None:
         return
     if path == "init":
         rules: Policy | None = Policy(owner_presence=options["owner_presence"], simulated_host=False)
     else:
         rules = find_rules(find_locations(os.environ))
-    refusal = decide_presence(caller, rules)
+    refusal = decide_presence(ancestry, rules)
     if refusal is not None:
         raise refusal

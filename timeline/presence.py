@@ -1,4 +1,4 @@
-"""Who runs a command: the processes above it and what they carry, and the rule that the log records about the owner.
+"""What the owner's presence is decided by: the processes above a command, what they carry, and the rules in the log.
 
 Looks and decides nothing; ``timeline.guard.presence`` decides.
 """
@@ -10,7 +10,7 @@ from contextlib import closing
 from sidecars.leaf import Kind, Policy, open_leaf, payload_type
 from timeline.errors import StateCorruptError
 from timeline.files import is_there
-from timeline.guard.presence import Caller, multiplexer_of
+from timeline.guard.presence import Ancestry, multiplexer_of
 from timeline.hosts import HOST_VARIABLES
 from timeline.keystore import read_pins
 from timeline.paths import Locations
@@ -20,14 +20,14 @@ from timeline.store import open_store
 _NEWEST_POLICY = "SELECT idx, envelope FROM leaf WHERE instr(envelope, ?) > 0 ORDER BY idx DESC LIMIT 1"
 
 
-def find_caller(environment: Mapping[str, str]) -> Caller:
+def find_ancestry(environment: Mapping[str, str]) -> Ancestry:
     """This process and those above it. ``environment`` is the one that it works with now."""
     chain = chain_of(os.getpid())
     carried = {name for process in chain for name in HOST_VARIABLES & environment_of(process).keys()}
     carried |= HOST_VARIABLES & environment.keys()
     names = multiplexer_of(chain)
     attached = tuple(chain_of(process.pid) for process in processes_named(names)) if names else ()
-    return Caller(chain, tuple(sorted(carried)), attached, in_user_namespace())
+    return Ancestry(chain, tuple(sorted(carried)), attached, in_user_namespace())
 
 
 def find_rules(locations: Locations) -> Policy | None:
