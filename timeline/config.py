@@ -5,6 +5,7 @@ is consented to is in the log.
 """
 
 import tomllib
+from functools import lru_cache
 from pathlib import Path
 
 import msgspec
@@ -89,9 +90,16 @@ def load_config(path: Path) -> Config:
     """
     try:
         content = read_private(path, size_max=CONFIG_BYTES_MAX)
-        found = tomllib.loads(content.decode())
     except (StateIncompleteError, UnsafeFileError) as error:
         raise ConfigError(error.message, hint=error.hint) from error
+    return _parse_config(path, content)
+
+
+@lru_cache(maxsize=4)
+def _parse_config(path: Path, content: bytes) -> Config:
+    """What the bytes say; the daemon asks again and again for the same ones."""
+    try:
+        found = tomllib.loads(content.decode())
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
         message = f"{path}: not a TOML file"
         raise ConfigError(message) from error

@@ -7,14 +7,12 @@ import msgspec
 
 from timeline.activity import ActivityReport
 from timeline.errors import TimelineError
+from timeline.reach import DaemonAwayError
 
 Ask = Callable[[Path, bytes], bytes]
 """Asks the daemon of a runtime folder one question, as ``timeline.launch.ask`` does; never starts one."""
 
 _QUESTION = b'{"ask": "status"}'
-
-AWAY = "daemon-away"
-"""The reason where none listens; every other one is a fault."""
 
 UNREADABLE = "daemon-answer-invalid"
 """The reason where its answer is none that we know."""
@@ -46,7 +44,7 @@ class DaemonFound(msgspec.Struct, frozen=True):
     @property
     def is_away(self) -> bool:
         """Whether none runs: the first client starts one, so that this is no fault."""
-        return self.reason == AWAY
+        return self.reason == DaemonAwayError.reason
 
 
 def find_daemon(runtime: Path, ask: Ask) -> DaemonFound:

@@ -146,13 +146,14 @@ def processes_named(names: frozenset[str]) -> tuple[Process, ...]:
 
 def in_user_namespace() -> bool:
     """Whether the user ids that we see are not the system's own (user_namespaces(7)); never where there are none."""
-    try:
-        content = Path(_PROC, "self", "uid_map").read_text(encoding="ascii")
-    except FileNotFoundError:
+    folder = _open_folder(os.getpid()) if _has_proc() else None
+    if folder is None:
         return False
-    except (OSError, UnicodeDecodeError):
-        return True
-    return content.split() != ["0", "0", "4294967295"]
+    try:
+        content = _read(folder, "uid_map", 64 * 1024)
+    finally:
+        os.close(folder)
+    return content is not None and content.split() != [b"0", b"0", b"4294967295"]
 
 
 # -- Linux -----------------------------------------------------------------------------------------------------

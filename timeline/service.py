@@ -1,7 +1,8 @@
 """The use cases, one function each. Commands call these and decide nothing; the daemon calls some of them too.
 
 Every function takes a ``Session``: the folders, the ports and the environment, and how it comes to an open timeline.
-Whether the owner is there was asked before (``timeline.cli.presence``). What agents may do is in ``timeline.permitting`` and ``timeline.recall``.
+Whether the owner is there was asked before (``timeline.cli.presence``). What agents may do is in
+``timeline.permitting`` and ``timeline.recall``.
 """
 
 import os

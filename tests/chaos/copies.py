@@ -6,9 +6,10 @@ environment (a link to the interpreter with a ``pyvenv.cfg``) whose first entry 
 
 import shutil
 import sys
-import sysconfig
 from pathlib import Path
 from typing import Final
+
+import msgspec
 
 import timeline
 from tests.chaos.agents import Program
@@ -46,6 +47,5 @@ def make_environment(folder: Path) -> Path:
     site = environment / "lib" / base.name / "site-packages"
     site.mkdir(parents=True)
     # Site packages that a .pth file names are searched, and their own .pth files are not read.
-    lines = [str(folder), sysconfig.get_path("purelib"), sysconfig.get_path("platlib")]
-    (site / "copy.pth").write_text("".join(f"{line}\n" for line in dict.fromkeys(lines)), "utf-8")
+    (site / "copy.pth").write_text(f"{folder}\n{Path(msgspec.__file__).parents[1]}\n", "utf-8")
     return python

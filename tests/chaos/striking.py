@@ -151,7 +151,7 @@ def _look_at_daemon(locations: Locations, pid: int) -> str:
     if _is_gone(pid):
         return ""
     if pid not in holders(locations.daemon_lock):
-        return "begins: no lock yet"
+        return "begins or ends: not its lock"
     if not locations.socket.exists():
         return "begins or ends: its lock, no socket's name"
     if not _has_started(locations, pid):

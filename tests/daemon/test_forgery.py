@@ -104,7 +104,7 @@ def test_the_launchers_capability_permits(launched: RunningDaemon) -> None:
     assert (found["status"], found["transport"]) == ("found", "capability")
 
 
-@pytest.mark.requirement("X9")
+@pytest.mark.requirement("X1")
 def test_what_no_host_says_is_not_remembered(daemon: RunningDaemon) -> None:
     """Neither a path that is none nor words that a terminal would obey; and nobody waits while it is looked at."""
     for fields in (

@@ -1,4 +1,4 @@
-"""Who connected is the process that the system names, and no other one that has got its pid since (X9, DESIGN 5)."""
+"""Who connected is the process that the system names, and no other one that has got its pid since (X1, DESIGN 5)."""
 
 import os
 import socket
@@ -90,7 +90,7 @@ def test_without_that_word_of_the_system_the_pid_is_believed(
             assert peer.identify(connection).process.pid == os.getpid()
 
 
-@pytest.mark.requirement("X9")
+@pytest.mark.requirement("X1")
 def test_another_user_is_not_heard(listener: socket.socket, monkeypatch: pytest.MonkeyPatch) -> None:
     """The user id is the system's word."""
     monkeypatch.setattr(peer.os, "geteuid", lambda: os.getuid() + 1)

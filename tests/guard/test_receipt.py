@@ -137,7 +137,7 @@ def test_at_most_thirty_two_receipts_wait(prompted: tuple[World, bytes]) -> None
         ({"session_id": "another-session"}, "transcript-session-mismatch"),
         ({"transcript_path": "/etc/passwd"}, "transcript-outside-host-sessions"),
         ({"transcript_path": "relative.jsonl"}, "transcript-path-unsupported"),
-        ({"transcript_path": "/tmp/a\nb.jsonl"}, "transcript-path-unsupported"),
+        ({"transcript_path": "/tmp/a\nb.jsonl"}, "host-receipt-event-not-supported"),
     ],
 )
 def test_an_event_that_does_not_qualify_gives_no_receipt(

@@ -75,7 +75,7 @@ def test_a_person_is_asked_after_the_changes_were_shown(
     run: Run, codex_home: Path, monkeypatch: pytest.MonkeyPatch, answer: bytes, status: str
 ) -> None:
     """Only a yes changes anything."""
-    monkeypatch.setattr("timeline.cli.install._has_person", lambda: True)
+    monkeypatch.setattr("timeline.cli.install.has_terminal", lambda: True)
     code, out, _ = run("install", "codex", given=answer)
     assert code == ExitCode.DONE
     assert out.index("+[mcp_servers.timeline]") < out.index("Make these changes?")

@@ -227,6 +227,32 @@ def test_processes_are_found_by_name() -> None:
         assert processes_named(frozenset({"no such process"})) == ()
 
 
+@pytest.mark.skipif(not Path("/proc/self/uid_map").exists(), reason="no user namespaces")
+@pytest.mark.parametrize(
+    ("content", "is_one"),
+    [
+        ("         0          0 4294967295\n", False),
+        ("         0       1000          1\n", True),
+        ("0 100000 65536\n", True),
+        ("0 0 1\n1 1 4294967294\n", True),
+        ("", True),
+        (None, False),
+    ],
+)
+def test_a_user_namespace_is_told_by_its_map(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, content: str | None, is_one: bool
+) -> None:
+    """The system's own maps every id to itself; where there is no map there are no namespaces."""
+    own = tmp_path / str(os.getpid())
+    own.mkdir()
+    (tmp_path / "self").symlink_to(own)
+    (own / "stat").touch()
+    if content is not None:
+        (own / "uid_map").write_text(content, encoding="ascii")
+    monkeypatch.setattr(processes, "_PROC", str(tmp_path))
+    assert processes.in_user_namespace() == is_one
+
+
 def test_psutil_is_not_loaded_where_there_is_proc() -> None:
     """It costs ten times what reading a chain does."""
     if not Path("/proc/self/stat").exists():

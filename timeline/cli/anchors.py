@@ -34,10 +34,6 @@ def _bounds_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def _session() -> service.Session:
-    return owner_session()
-
-
 @click.group("anchor")
 def anchor_group() -> None:
     """External anchors: memories outside the state that know the largest log they have confirmed.
@@ -75,7 +71,7 @@ def add_command(
       timeline anchor add file /mnt/other-disk/timeline/anchor
     """
     entry, policy = anchoring.add_anchor(
-        _session(), kind, address, key=key, name=name, bounds=Bounds(**bounds)
+        owner_session(), kind, address, key=key, name=name, bounds=Bounds(**bounds)
     )
     answer = {"status": "required", "name": entry.name, **_policy_json(policy)}
     show(answer, as_json=as_json, lines=[f"required from now on: {entry.name}", *_policy_lines(policy)])
@@ -94,7 +90,7 @@ def remove_command(name: str, quorum: int | None, *, as_json: bool) -> None:
     Example:
       timeline anchor remove witness-1
     """
-    policy = anchoring.remove_anchor(_session(), name, quorum=quorum)
+    policy = anchoring.remove_anchor(owner_session(), name, quorum=quorum)
     answer = {"status": "removed", "name": name, **_policy_json(policy)}
     show(answer, as_json=as_json, lines=[f"not required any more: {name}", *_policy_lines(policy)])
 
@@ -109,7 +105,7 @@ def set_command(*, as_json: bool, **bounds: int) -> None:
     Example:
       timeline anchor set --quorum 2 --freshness-seconds 3600
     """
-    policy = anchoring.set_bounds(_session(), Bounds(**bounds))
+    policy = anchoring.set_bounds(owner_session(), Bounds(**bounds))
     answer = {"status": "changed", **_policy_json(policy)}
     show(answer, as_json=as_json, lines=_policy_lines(policy))
 
@@ -127,7 +123,7 @@ def status_command(*, offline: bool, as_json: bool) -> int:
     Example:
       timeline anchor status
     """
-    status = anchoring.find_anchors(_session(), ask=not offline)
+    status = anchoring.find_anchors(owner_session(), ask=not offline)
     answer = _status_json(status)
     show(answer, as_json=as_json, lines=_status_lines(answer, status.policy))
     if status.refused is not None:
@@ -150,7 +146,7 @@ def export_command(file: str, *, as_json: bool) -> None:
     Example:
       timeline anchor export anchor-2026-08-20
     """
-    exported = service.export_anchor(_session(), Path(file))
+    exported = service.export_anchor(owner_session(), Path(file))
     checkpoint = exported.anchor.checkpoint
     answer: Json = {
         "schema": "timeline-anchor-export/v1",
@@ -197,7 +193,7 @@ def recover_command(against: tuple[str, ...], *, unverified: bool, as_json: bool
       timeline anchor recover --against anchor-2026-08-20
     """
     carried = [Path(file) for file in against]
-    found = recovery.recover_anchor(_session(), carried=carried, unverified=unverified)
+    found = recovery.recover_anchor(owner_session(), carried=carried, unverified=unverified)
     answer = {
         "status": "recovered",
         "lost": list(found.lost),

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from timeline import backup, forking, restore, service
+from timeline import backup, forking, restore
 from timeline.answers import AUTHORITY, Json
 from timeline.cli.commands import as_json_option
 from timeline.cli.exit import EPILOG, ExitCode
@@ -21,10 +21,6 @@ _BASIS = {
     "carried": "it is the state that was carried; nothing shows that nothing came after",
     "unverified": "declared by the owner; nothing shows that it is the newest state",
 }
-
-
-def _session() -> service.Session:
-    return owner_session()
 
 
 @click.command("backup", epilog=EPILOG)
@@ -44,7 +40,7 @@ def backup_command(file: Path, *, without_keys: bool, as_json: bool) -> None:
       timeline backup timeline.tar --without-keys
     """
     with progress("copying") as advance:
-        found = backup.back_up(_session(), file.absolute(), with_keys=not without_keys, progress=advance)
+        found = backup.back_up(owner_session(), file.absolute(), with_keys=not without_keys, progress=advance)
     answer = {
         "status": "backed-up",
         "file": str(found.file),
@@ -117,7 +113,7 @@ def restore_command(
     """
     _check_modes(as_fork=as_fork, trust_only=trust_only, given=bool(against) or unverified)
     given = Given(key, against, keys, unverified)
-    session = _session()
+    session = owner_session()
     with progress("restoring") as advance:
         if as_fork:
             forked = forking.fork_backup(session, file, given, progress=advance)

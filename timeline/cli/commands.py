@@ -43,10 +43,6 @@ root_option = click.option(
 )
 
 
-def _session() -> service.Session:
-    return owner_session()
-
-
 @click.command("init", epilog=_EPILOG)
 @click.option(
     "--owner-presence",
@@ -77,7 +73,7 @@ def init_command(
       timeline init
       timeline init --tenant acme --task release
     """
-    session = _session()
+    session = owner_session()
     may_ask = not as_json and has_terminal()
     scope = choose_scope(session, tenant=tenant, user=user, task=task, may_ask=may_ask)
     service.init_state(session, owner_presence=owner_presence, scope=scope)
@@ -121,7 +117,9 @@ def user_prompt_submit(host: str, *, as_json: bool) -> None:
     """
     status: answers.Json
     try:
-        receipt = service.receive_prompt(_session(), host, sys.stdin.buffer.read(HOOK_INPUT_BYTES_MAX + 1))
+        receipt = service.receive_prompt(
+            owner_session(), host, sys.stdin.buffer.read(HOOK_INPUT_BYTES_MAX + 1)
+        )
         status = {"status": "pending", "reason": None, "expiresAt": format_utc(receipt.expires_at)}
     except StateMissingError as error:
         status = {"status": "not-applicable", "reason": error.reason, "expiresAt": None}
@@ -144,7 +142,7 @@ def receipt_command(root: str, *, every: bool, as_json: bool) -> None:
     Example:
       timeline receipt --root .
     """
-    receipts = service.list_receipts(_session(), root)
+    receipts = service.list_receipts(owner_session(), root)
     if len(receipts) > 1 and not every:
         message = f"{len(receipts)} receipts are pending for this project"
         raise ReceiptAmbiguousError(message)
@@ -171,7 +169,7 @@ def sources_command(root: str | None, *, watch: bool, as_json: bool) -> None:
       timeline sources --root .
       timeline sources --watch
     """
-    found = [answers.source_answer(status) for status in service.list_sources(_session(), root)]
+    found = [answers.source_answer(status) for status in service.list_sources(owner_session(), root)]
     lines = fork_lines(found) + [line for source in found for line in source_lines(source)]
     show(found, as_json=as_json, lines=lines or ["nothing is enrolled"])
     if watch:
@@ -211,7 +209,7 @@ def revoke_command(enrollment: str, *, as_json: bool) -> None:
     Example:
       timeline revoke timeline-enrollment:0123...
     """
-    source = service.revoke(_session(), enrollment)
+    source = service.revoke(owner_session(), enrollment)
     answer = {
         "status": "revoked",
         "id": source.enrollment.enrollment_id,
@@ -250,7 +248,12 @@ def index_command(
     """
     with progress("indexing") as advance:
         results = service.index(
-            _session(), root, source_ref=source, max_bytes=max_bytes, operations=operations, progress=advance
+            owner_session(),
+            root,
+            source_ref=source,
+            max_bytes=max_bytes,
+            operations=operations,
+            progress=advance,
         )
     found = [_index_answer(result) for result in results]
     show(found, as_json=as_json, lines=[line for answer in found for line in index_lines(answer)])
@@ -307,7 +310,7 @@ def search_command(
         raise QueryError(message)
     at_ms = None if at is None else _exact_time(at)
     window = None if at_ms is None else Window(at_ms, window_seconds * 1000)
-    answer, view = service.find(_session(), root, window=window, query=query, source_ref=source)
+    answer, view = service.find(owner_session(), root, window=window, query=query, source_ref=source)
     found = answers.search_answer(answer, view, at_ms=at_ms, query=query)
     show(found, as_json=as_json, lines=search_lines(found))
     return ExitCode.FAILED if found["blocked"] else ExitCode.DONE
@@ -334,7 +337,7 @@ def show_command(event: str, root: str, *, as_json: bool) -> int:
     Example:
       timeline show timeline-event:0123...
     """
-    answer, view = service.show(_session(), root, event)
+    answer, view = service.show(owner_session(), root, event)
     found = answers.search_answer(answer, view, at_ms=None, query=None)
     show(found, as_json=as_json, lines=search_lines(found))
     return ExitCode.FAILED if found["blocked"] else ExitCode.DONE
@@ -363,7 +366,7 @@ def verify_command(*, deep: bool, against: tuple[str, ...], as_json: bool) -> in
       timeline verify --deep --json
       timeline verify --against anchor-2026-08-20
     """
-    session = _session()
+    session = owner_session()
     if not is_there(session.locations.state) and not is_there(session.locations.trust):
         message = f"{session.locations.state}: no timeline here"
         raise StateMissingError(message)

@@ -3,7 +3,7 @@
 import click
 
 from adapters.registry import ADAPTERS
-from timeline import answers, formats, service
+from timeline import answers, formats
 from timeline.answers import Json
 from timeline.cli.commands import as_json_option
 from timeline.cli.exit import EPILOG
@@ -12,10 +12,6 @@ from timeline.cli.render import show
 
 _host_argument = click.argument("host", type=click.Choice(sorted(ADAPTERS)))
 _type_argument = click.argument("type_name", metavar="TYPE")
-
-
-def _session() -> service.Session:
-    return owner_session()
 
 
 @click.group("formats")
@@ -32,7 +28,7 @@ def list_command(*, as_json: bool) -> None:
     Example:
       timeline formats list
     """
-    found = [answers.type_answer(status) for status in formats.list_types(_session())]
+    found = [answers.type_answer(status) for status in formats.list_types(owner_session())]
     lines = [line for answer in found for line in type_lines(answer)[:1]]
     show(found, as_json=as_json, lines=lines or ["no unreviewed record type was met"])
 
@@ -48,7 +44,7 @@ def show_command(host: str, type_name: str, *, as_json: bool) -> None:
     Example:
       timeline formats show codex event_msg/new_thing
     """
-    _show(answers.type_answer(formats.show_type(_session(), host, type_name)), as_json=as_json)
+    _show(answers.type_answer(formats.show_type(owner_session(), host, type_name)), as_json=as_json)
 
 
 @formats_group.command("accept", epilog=EPILOG)
@@ -68,7 +64,7 @@ def accept_command(host: str, type_name: str, *, as_json: bool) -> None:
       timeline formats accept codex event_msg/new_thing
       timeline formats accept king protocol/1.6-blun:1.4
     """
-    _show(answers.type_answer(formats.accept_type(_session(), host, type_name)), as_json=as_json)
+    _show(answers.type_answer(formats.accept_type(owner_session(), host, type_name)), as_json=as_json)
 
 
 @formats_group.command("revoke", epilog=EPILOG)
@@ -82,7 +78,7 @@ def revoke_command(host: str, type_name: str, *, as_json: bool) -> None:
     Example:
       timeline formats revoke codex event_msg/new_thing
     """
-    _show(answers.type_answer(formats.revoke_type(_session(), host, type_name)), as_json=as_json)
+    _show(answers.type_answer(formats.revoke_type(owner_session(), host, type_name)), as_json=as_json)
 
 
 def _show(answer: Json, *, as_json: bool) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import timeline
+from timeline.cli.asking import has_terminal
 from timeline.cli.commands import as_json_option, root_option
 from timeline.cli.exit import EPILOG
 from timeline.cli.render import show
@@ -198,15 +199,11 @@ def _is_confirmed(changes: "Sequence[Change]", *, yes: bool, as_json: bool) -> b
 
     if yes or _is_idle(changes):
         return True
-    if as_json or not _has_person():
+    if as_json or not has_terminal():
         message = "nobody can be asked whether to make these changes"
         raise InstallUnconfirmedError(message)
     _show_differences(changes)
     return click.confirm("Make these changes?", default=False)
-
-
-def _has_person() -> bool:
-    return sys.stdin.isatty()
 
 
 def _trust(setup: "Setup", changes: "Sequence[Change]", codex: str) -> int:

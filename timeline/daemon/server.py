@@ -105,7 +105,7 @@ class Server:
             self._listener.bind(str(path))
         finally:
             os.umask(before)
-        self._spare: int | None = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+        self._spare: int | None = os.dup(self._woken.fileno())
         self._listener.listen(_BACKLOG)
         self._listener.setblocking(False)
 
@@ -179,7 +179,7 @@ class Server:
         with suppress(OSError):
             self._listener.accept()[0].close()
         with suppress(OSError):
-            self._spare = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+            self._spare = os.dup(self._woken.fileno())
         poll = select.poll()
         poll.register(self._woken, select.POLLIN)
         poll.poll(_FULL_MS)

@@ -1,12 +1,11 @@
 """One-use host receipts: proof that a host's prompt event named this session and this transcript (T6, T7, T8).
 
 A receipt lives 15 minutes, is bound to everything that an enrollment will be bound to, and is spent by the attempt,
-even a failing one. It is signed with the log key and kept in the state (ADR 0009, 0020). The id
-is a secret between this program and the owner; it never goes into a hook's answer, so the model never sees it.
+even a failing one. It is signed with the log key and kept in the state (ADR 0009, 0020).
+The id is a secret between this program and the owner; it never goes into a hook's answer: the model never sees it.
 """
 
 import hashlib
-from collections.abc import Mapping
 from typing import Final
 
 import msgspec
@@ -14,10 +13,11 @@ import msgspec
 from sidecars.encoding import to_base64url
 from sidecars.envelope import open_envelope, seal
 from sidecars.errors import SidecarError
-from sidecars.identity import canonical_bytes, strict_loads
+from sidecars.identity import canonical_bytes
 from sidecars.leaf import EnrollmentBinding
-from timeline.binding import Binding, names_group
+from timeline.binding import Binding
 from timeline.clock import Entropy
+from timeline.dialects import parse_hook
 from timeline.errors import (
     ClockError,
     GroupScopeError,
@@ -27,7 +27,7 @@ from timeline.errors import (
 )
 from timeline.hosts import Host
 from timeline.keystore import Keystore
-from timeline.limits import HOOK_INPUT_BYTES_MAX, RECEIPT_SECONDS, RECEIPTS_PENDING_MAX
+from timeline.limits import RECEIPT_SECONDS, RECEIPTS_PENDING_MAX
 from timeline.source import Snapshot
 from timeline.store import Store
 
@@ -109,34 +109,19 @@ def parse_prompt_event(content: bytes, host: Host) -> PromptEvent:
         HookInputError: not that event, or a field is missing or of another type.
         GroupScopeError: the input claims a group (T8).
     """
-    if len(content) > HOOK_INPUT_BYTES_MAX:
-        message = f"the hook's input must be at most {HOOK_INPUT_BYTES_MAX} bytes"
-        raise HookInputError(message)
-    try:
-        found = strict_loads(content)
-    except SidecarError as error:
-        message = f"the hook's input is not strict JSON: {error.rule}"
-        raise HookInputError(message) from error
-    if not isinstance(found, dict) or found.get("hook_event_name") != _EVENT:
+    event = parse_hook(host.name, content)
+    if event.event != _EVENT:
         message = f"the hook's input must be a {_EVENT} event"
         raise HookInputError(message)
-    if names_group(found):
+    if event.names_group:
         message = "the hook's input names a group"
         raise GroupScopeError(message)
-    session = _text(found, host.session_field)
-    path = None if host.transcript_field is None else _text(found, host.transcript_field)
-    turn = "" if host.turn_field is None else str(found.get(host.turn_field, ""))
-    identity = canonical_bytes([session, path or "", turn])
-    digest = to_base64url(hashlib.sha256(identity).digest())
-    return PromptEvent(session, path, _text(found, host.cwd_field), digest)
-
-
-def _text(found: Mapping[str, object], name: str) -> str:
-    value = found.get(name)
-    if not isinstance(value, str) or not value:
-        message = f"field {name} of the hook's input must be a text"
+    if host.transcript_field is not None and event.transcript is None:
+        message = f"field {host.transcript_field} of the hook's input must be a text"
         raise HookInputError(message)
-    return value
+    identity = canonical_bytes([event.session, event.transcript or "", event.turn or ""])
+    digest = to_base64url(hashlib.sha256(identity).digest())
+    return PromptEvent(event.session, event.transcript, event.cwd, digest)
 
 
 def source_at_prompt(path: str, snapshot: Snapshot | None) -> SourceAtPrompt:
