@@ -165,7 +165,8 @@ CAPABILITY_VARIABLE: Final = "AGENTSPINE_TIMELINE_SESSION_CAPABILITY"
 TRANSPORT_SESSION_VARIABLE: Final = "AGENTSPINE_TIMELINE_TRANSPORT_SESSION_ID"
 """Where a launcher puts the session that the secret belongs to."""
 
-HOST_VARIABLES: Final = frozenset(
-    {CAPABILITY_VARIABLE, TRANSPORT_SESSION_VARIABLE, *(v for host in HOSTS.values() for v in host.variables)}
-)
+MODEL_VARIABLES: Final = frozenset(v for host in HOSTS.values() for v in host.variables)
+"""Variables that hosts set for the commands of their models."""
+
+HOST_VARIABLES: Final = MODEL_VARIABLES | {CAPABILITY_VARIABLE, TRANSPORT_SESSION_VARIABLE}
 """Variables of an environment that a host or its launcher made, and that no person's terminal has."""

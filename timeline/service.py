@@ -156,7 +156,7 @@ def receive_prompt(
     """A host reports a prompt: issue the receipt that lets the owner enroll this session.
 
     ``peer`` is the process that reports it with its ancestors, nearest first. Without it nobody has looked who that
-    is: the receipt is not attested, and no standing consent spends it.
+    is: the receipt is not attested, and no standing consent spends it; the same where a model has started the host.
 
     Raises:
         AccessError, SourceError: the event, scope or transcript does not qualify, the wire does not declare the
@@ -167,10 +167,13 @@ def receive_prompt(
         message = f"host {host[:40]!r}: not a reviewed host"
         raise HookInputError(message, hint=f"hosts: {', '.join(ADAPTERS)}")
     # A search needs none of these.
+    attested = False
     if peer is not None:
-        from timeline.guard.hook_peer import check_hook_peer
+        from timeline.guard.hook_peer import check_hook_peer, is_started_by_agent
+        from timeline.processes import environment_of
 
-        check_hook_peer(peer, host)
+        above = check_hook_peer(peer, host)
+        attested = not is_started_by_agent(peer, above, environment_of(above.process).keys())
     from timeline.guard.protocol import check_protocol
     from timeline.guard.receipt import issue_receipt, parse_prompt_event, source_at_prompt
     from timeline.guard.transcript import locate_transcript
@@ -193,7 +196,7 @@ def receive_prompt(
             event_digest=event.event_digest,
             now_ms=session.ports.clock.now_ms(),
             entropy=session.ports.entropy,
-            attested=peer is not None,
+            attested=attested,
         )
 
 

@@ -101,14 +101,6 @@ def format_difference(ours: str, difference: Difference) -> bytes:
     return f"{PROTOCOL} {ours} {difference}\n".encode("ascii")
 
 
-def parse_difference(answer: bytes) -> tuple[str, Difference] | None:
-    """The daemon's version and what it is to us, if an answer is such a line; ``None`` for any other answer."""
-    words = answer.decode("ascii", "replace").removesuffix("\n").split(" ")
-    if len(words) != 3 or words[0] != PROTOCOL or words[2] not in set(Difference):
-        return None
-    return words[1], Difference(words[2])
-
-
 def _numbers(version: str) -> tuple[int, ...]:
     found = _VERSION.fullmatch(version)
     if found is None:

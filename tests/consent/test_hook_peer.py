@@ -6,7 +6,7 @@ from tests.consent.prompting import Desk, chain_below, session_of
 from tests.simulators.worlds import leaves_of, refusal_of
 from timeline import service
 from timeline.guard.errors import HookPeerError
-from timeline.guard.hook_peer import check_hook_peer
+from timeline.guard.hook_peer import check_hook_peer, is_started_by_agent
 
 
 @pytest.mark.requirement("T6")
@@ -24,6 +24,25 @@ from timeline.guard.hook_peer import check_hook_peer
 def test_a_hook_below_its_host_may_report(names: tuple[str, ...], host: str) -> None:
     """Shells may stand between; the nearest host counts, also where it was started by another one."""
     check_hook_peer(chain_below(*names), host)
+
+
+@pytest.mark.requirement("T6")
+@pytest.mark.parametrize(
+    ("names", "variables", "is_started"),
+    [
+        (("python3", "codex", "bash", "xterm"), {"PATH"}, False),
+        (("python3", "codex", "codex", "bash"), {"AGENTSPINE_TIMELINE_SESSION_CAPABILITY"}, False),
+        (("python3", "codex", "bash", "claude"), set(), True),
+        (("python3", "codex", "bash"), {"PATH", "CLAUDECODE"}, True),
+        (("python3", "codex", "codex"), {"CODEX_THREAD_ID"}, True),
+    ],
+)
+def test_a_host_that_a_model_has_started_is_told(
+    names: tuple[str, ...], variables: set[str], *, is_started: bool
+) -> None:
+    """By the host above it, or by what hosts give to the commands of their models; no person prompts it."""
+    chain = chain_below(*names)
+    assert is_started_by_agent(chain, check_hook_peer(chain, "codex"), variables) == is_started
 
 
 @pytest.mark.requirement("T6")

@@ -10,7 +10,7 @@ import pytest
 
 from tests.daemon.conftest import RunningDaemon, answered
 from tests.simulators.host_process import SECONDS, host_process
-from timeline import __version__
+from timeline import __version__, service
 from timeline.hosts import CAPABILITY_VARIABLE, TRANSPORT_SESSION_VARIABLE
 
 SEARCH = "session_timeline_search"
@@ -102,6 +102,16 @@ def test_the_launchers_capability_permits(launched: RunningDaemon) -> None:
         assert launched.mcp.arrived.acquire(timeout=SECONDS)
         found = answered(launched.mcp.toolboxes[-1], SEARCH, ARGUMENTS, {})
     assert (found["status"], found["transport"]) == ("found", "capability")
+
+
+@pytest.mark.requirement("T6")
+def test_a_session_that_a_model_has_started_is_the_owners_to_enroll(daemon: RunningDaemon) -> None:
+    """A model that runs `codex exec` in a project with a standing consent: its prompt is nobody's word."""
+    home = {"HOME": str(daemon.world.home), "CODEX_HOME": str(daemon.world.home / ".codex")}
+    with host_process("codex", {**home, "CODEX_THREAD_ID": "of-the-model"}) as nested:
+        assert daemon.hook("UserPromptSubmit", prompt="search", host=nested) is None
+    (receipt,) = service.list_receipts(daemon.world.session, daemon.world.root)
+    assert not receipt.attested
 
 
 @pytest.mark.requirement("X1")

@@ -267,3 +267,13 @@ def test_the_version_here_is_one_that_the_wire_takes() -> None:
 def running_version(version: str) -> bool:
     """Whether every part is a number."""
     return all(part.isdigit() for part in version.split(".")) and version.count(".") == 2
+
+
+def test_the_socket_of_a_later_daemon_is_left_to_it(running: Running) -> None:
+    """Where somebody has removed the runtime folder, another daemon may listen under the same name by then."""
+    running.path.unlink()
+    with socket.socket(socket.AF_UNIX) as later:
+        later.bind(str(running.path))
+        running.server.stop()
+        running.thread.join(SECONDS)
+        assert running.path.exists()

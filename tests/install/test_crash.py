@@ -60,6 +60,18 @@ def run_killed(monkeypatch: pytest.MonkeyPatch, number: int, run: Callable[[], N
         assert seen[0] == number
 
 
+def killed_installation(
+    place: Path, monkeypatch: pytest.MonkeyPatch, host: str, number: int, *, after: bool, update: bool
+) -> tuple[Setup, dict[str, object]]:
+    """A first installation, or that of another program over an earlier one, killed; and what stood before it all."""
+    setup, before = prepare(place, host)
+    new = setup_of(place, host, program=MOVED)
+    if update:
+        put_in(setup)
+    run_killed(monkeypatch, number, lambda: put_in(new), after=after)
+    return new, before
+
+
 @pytest.mark.parametrize("host", ["codex", "claude", "kimi"])
 @pytest.mark.parametrize("after", [False, True])
 @pytest.mark.parametrize("number", [1, 2, 3, 4])
@@ -68,11 +80,7 @@ def test_a_killed_installation_is_mended(
     place: Path, monkeypatch: pytest.MonkeyPatch, host: str, number: int, *, after: bool, update: bool
 ) -> None:
     """Killed at a record or a file: the same command completes it, and an uninstall restores every byte."""
-    setup, before = prepare(place, host)
-    new = setup_of(place, host, program=MOVED)
-    if update:
-        put_in(setup)
-    run_killed(monkeypatch, number, lambda: put_in(new), after=after)
+    new, before = killed_installation(place, monkeypatch, host, number, after=after, update=update)
     put_in(new)
     assert [change.act for change in plan_install(new)] == [Act.NOTHING] * 2
     for file in new.files:
@@ -89,11 +97,7 @@ def test_an_uninstall_undoes_a_killed_installation(
     place: Path, monkeypatch: pytest.MonkeyPatch, host: str, number: int, *, after: bool, update: bool
 ) -> None:
     """Whatever an installation had done when it was killed, it can be taken back at once."""
-    setup, before = prepare(place, host)
-    new = setup_of(place, host, program=MOVED)
-    if update:
-        put_in(setup)
-    run_killed(monkeypatch, number, lambda: put_in(new), after=after)
+    new, before = killed_installation(place, monkeypatch, host, number, after=after, update=update)
     take_out(new)
     assert snapshot(place) == before
 

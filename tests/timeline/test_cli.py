@@ -298,13 +298,13 @@ def test_the_hook_prints_nothing(prompted: tuple[World, bytes], run: Run) -> Non
         ({"session_id": "another"}, "transcript-session-mismatch"),
         ({"transcript_path": "/etc/passwd"}, "transcript-outside-host-sessions"),
         ({"transcript_path": "relative"}, "transcript-path-unsupported"),
-        ({"transcript_path": "/a\u0000b"}, "transcript-path-unsupported"),
-        ({"transcript_path": "/" + "x" * 5000}, "transcript-path-unsupported"),
+        ({"transcript_path": "/a\u0000b"}, "host-receipt-event-not-supported"),
+        ({"transcript_path": "/" + "x" * 5000}, "host-receipt-event-not-supported"),
         ({"cwd": ""}, "host-receipt-event-not-supported"),
-        ({"cwd": "/\u0000"}, "missing-or-unknown-session-scope"),
-        ({"cwd": "/a\nb"}, "missing-or-unknown-session-scope"),
+        ({"cwd": "/\u0000"}, "host-receipt-event-not-supported"),
+        ({"cwd": "/a\nb"}, "host-receipt-event-not-supported"),
         ({"cwd": "/" + "x" * 300}, None),
-        ({"cwd": "/" + "x" * 5000}, "missing-or-unknown-session-scope"),
+        ({"cwd": "/" + "x" * 5000}, "host-receipt-event-not-supported"),
     ],
 )
 def test_the_hook_never_blocks_a_prompt(

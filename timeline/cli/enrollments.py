@@ -151,7 +151,7 @@ def waiting_lines(waiting: Sequence[PendingSession]) -> list[str]:
             f"prompted {age_text(one.age_seconds)} ago",
             "not written yet" if one.size is None else size_text(one.size),
             "enrolled already" if one.enrolled else "",
-            "" if one.receipt.attested else "reported by a command, no host was seen",
+            "" if one.receipt.attested else "reported by a command, or an agent has started it",
         )
         for one in waiting
     ]

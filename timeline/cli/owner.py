@@ -3,6 +3,7 @@
 import click
 
 from timeline.answers import AUTHORITY
+from timeline.cli.commands import as_json_option
 from timeline.cli.exit import EPILOG
 from timeline.cli.presence import owner_session
 from timeline.cli.render import show
@@ -18,8 +19,6 @@ from timeline.owner import (
 from timeline.owner_errors import PassphraseUnfitError
 from timeline.terminal import ask_passphrase
 from timeline.unlocking import QUESTION
-
-as_json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
 
 _AGENT = {
     True: "the ssh-agent holds it, and asks before each signature",

@@ -105,6 +105,7 @@ class Server:
             self._listener.bind(str(path))
         finally:
             os.umask(before)
+        self._name = _identity(path)
         self._spare: int | None = os.dup(self._woken.fileno())
         self._listener.listen(_BACKLOG)
         self._listener.setblocking(False)
@@ -129,9 +130,11 @@ class Server:
                     selector.select()
                     self._accept()
         finally:
-            # The name goes first: the other way round it could be another daemon's by then.
+            # The name goes first: the other way round it could be another daemon's by then. It is one already where
+            # somebody has removed our folder: whoever came after us would keep its lock and never be found again.
             with suppress(OSError):
-                self._path.unlink()
+                if _identity(self._path) == self._name:
+                    self._path.unlink()
             self._listener.close()
             for thread in list(self._threads):
                 thread.join()
@@ -221,6 +224,11 @@ class Server:
         )
         _send(connection, respond(request))
         return False
+
+
+def _identity(path: Path) -> tuple[int, int]:
+    found = path.lstat()
+    return found.st_dev, found.st_ino
 
 
 class _Reading:

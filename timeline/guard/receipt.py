@@ -67,8 +67,8 @@ class SourceAtPrompt(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Receipt(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """One pending receipt; times are UTC milliseconds, ``event_digest`` identifies the host's event.
 
-    ``attested`` says that the event came from below a process of its host (``guard.hook_peer``); without it, some
-    command has reported the prompt, and only the owner's own word can spend the receipt.
+    ``attested`` says that the event came from below a process of its host that no model has started
+    (``guard.hook_peer``); without it, only the owner's own word can spend the receipt.
     """
 
     id: str
