@@ -69,7 +69,9 @@ class _Statement(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 _DECODER: Final = msgspec.json.Decoder(_Statement)
 
 
-def declare_fork(*, fork: str, owner: Verifier, origin: str, size: int, root: str, old_owner: Signing) -> Fork:
+def declare_fork(
+    *, fork: str, owner: Verifier, origin: str, size: int, root: str, old_owner: Signing
+) -> Fork:
     """The body that declares the log ``fork`` to go on from a tree of the log ``origin``.
 
     Raises:

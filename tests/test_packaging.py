@@ -24,6 +24,7 @@ SHIPPED = {
     "sidecars",
     "tests",
     "fixtures",
+    "plugins",
     "docs",
     "benchmarks",
     "Makefile",

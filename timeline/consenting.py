@@ -18,8 +18,9 @@ from timeline.guard.errors import ConsentHostError, ConsentUnchangedError
 from timeline.guard.prompted import shows_new_prompt
 from timeline.guard.receipt import Receipt, spend_receipt
 from timeline.hosts import HOSTS
+from timeline.project import canonical_root, project_of
 from timeline.provider import adapter_for
-from timeline.service import Session, canonical_root, list_receipts, project_of
+from timeline.service import Session, list_receipts
 from timeline.source import check_grown, take_snapshot
 from timeline.view import EnrolledSource, LogView, Standing, transcript_of
 

@@ -110,7 +110,6 @@ _CLAUDE: Final = Dialect(
     ),
     tool_use=("tool_use_id",),
     agent="agent_id",
-    rewrites=True,
     context=_CONTEXT_EVENTS,
 )
 _KIMI: Final = Dialect(
@@ -257,7 +256,8 @@ def deny(host: str, reason: str) -> bytes:
 def rewrite(host: str, updated_input: Mapping[str, object]) -> bytes:
     """PreToolUse: the tool runs with this input, whole, in place of what the model wrote.
 
-    Nothing for a host that would ignore it: there the call must be good as it is.
+    Nothing for a host that would ignore it, and nothing for Claude Code, whose "allow" would answer the question that
+    it asks its user: there the call must be good as it is.
     """
     if not DIALECTS[host].rewrites:
         return b""

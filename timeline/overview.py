@@ -16,7 +16,8 @@ from timeline.errors import StateMissingError
 from timeline.guard.enrollment import Consent, decide_consent
 from timeline.guard.receipt import pending_receipts
 from timeline.hosts import HOSTS, home_folder
-from timeline.service import REFUSALS, Session, canonical_root
+from timeline.project import canonical_root
+from timeline.service import REFUSALS, Session
 from timeline.state import State
 from timeline.view import EnrolledSource
 

@@ -20,6 +20,7 @@ from timeline.guard.request import (
     Tool,
     bound_input,
     check_claims,
+    is_closed,
     parse_tool_input,
     tool_named,
     with_project,
@@ -27,16 +28,22 @@ from timeline.guard.request import (
 from timeline.guard.transport import Caller, Transport, bind_transport
 from timeline.hosts import HOSTS
 from timeline.prior import not_enrolled, own_source, prior_source, prior_sources
-from timeline.service import REFUSALS, Session, project_at, project_of
+from timeline.project import project_at, project_of
+from timeline.service import REFUSALS, Session
 from timeline.state import State
 from timeline.view import EnrolledSource
 
 
 class Permitted(msgspec.Struct, frozen=True):
-    """The hook lets the call through. ``tool_input`` is what a host that takes changed arguments may hand on."""
+    """The hook lets the call through.
+
+    ``tool_input`` is what a host that takes changed arguments may hand on; ``dropped`` says that the model wrote fields
+    besides, which the server would refuse.
+    """
 
     permit: Permit
     tool_input: Json
+    dropped: bool
 
 
 class Denied(msgspec.Struct, frozen=True):
@@ -79,7 +86,8 @@ def permit_call(  # noqa: PLR0913  # each is a fact of its own about the call, g
         with session.reading_local() as state:
             grant = _grant(state, request, binding, transport, caller)
             permit = book.issue(request, grant, tool_use_id, session.ports.clock.now_ms())
-        return Permitted(permit, bound_input(request, binding, permit.enrollment_id))
+        kept = bound_input(request, binding, permit.enrollment_id)
+        return Permitted(permit, kept, dropped=not is_closed(asked, tool_input))
     except REFUSALS as error:
         return Denied(error.reason, error.hint or "")
 

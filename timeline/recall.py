@@ -43,8 +43,9 @@ from timeline.guard.transport import Call, Caller, parse_call_names
 from timeline.index import index_source
 from timeline.limits import INDEX_BYTES_MAX
 from timeline.prior import not_enrolled, own_source, prior_sources, window_of
+from timeline.project import project_of
 from timeline.search import Answer, Status, search
-from timeline.service import REFUSALS, Session, is_in_scope, project_of
+from timeline.service import REFUSALS, Session, is_in_scope
 from timeline.state import State
 from timeline.view import EnrolledSource
 

@@ -26,11 +26,9 @@ from timeline.errors import (
     HookInputError,
     LimitError,
     QueryError,
-    ScopeError,
     SourceError,
     TimelineError,
     TranscriptMissingError,
-    UsageError,
 )
 from timeline.files import is_there
 from timeline.guard.enrollment import (
@@ -44,6 +42,7 @@ from timeline.limits import INDEX_BYTES_DEFAULT, RECALL_SECONDS_MAX, RECALL_SECO
 from timeline.opening import Afresh, Opener
 from timeline.paths import Locations, find_locations
 from timeline.ports import Ports
+from timeline.project import canonical_root, project_at
 from timeline.projection import parse_event_id
 from timeline.search import Answer, Window, find_event, search
 from timeline.source import take_snapshot
@@ -94,27 +93,6 @@ def session_from(environment: Mapping[str, str]) -> Session:
         ConfigError: a folder variable is not usable.
     """
     return Session(find_locations(environment), environment=dict(environment))
-
-
-def canonical_root(root: str) -> str:
-    """The project that a folder belongs to, as bindings spell it: the nearest one upwards that holds ``.git``.
-
-    Raises:
-        UsageError: there is no such folder.
-    """
-    if not os.path.isdir(root):
-        message = f"{root[:200]}: no such folder"
-        raise UsageError(message, hint="give the project's folder with --root")
-    return project_of(root)
-
-
-def project_of(folder: str) -> str:
-    """The nearest folder upwards that holds ``.git``, else the folder itself; need not exist."""
-    path = Path(os.path.realpath(folder))
-    for candidate in (path, *path.parents):
-        if os.path.exists(candidate / ".git"):
-            return str(candidate)
-    return str(path)
 
 
 # -- setting up ------------------------------------------------------------------------------------------------
@@ -457,18 +435,6 @@ def _named(view: LogView, name: str) -> EnrolledSource:
             return source
     message = "no active enrollment has this id"
     raise EnrollmentUnavailableError(message)
-
-
-def project_at(cwd: str) -> str:
-    """The project of the folder that a host works in; the event says it, so it may be anything.
-
-    Raises:
-        ScopeError: not a path that a folder can have.
-    """
-    if not os.path.isabs(cwd) or "\0" in cwd:
-        message = "scope field project: the host's working folder must be an absolute path"
-        raise ScopeError(message)
-    return project_of(cwd)
 
 
 def _config(session: Session) -> Config:

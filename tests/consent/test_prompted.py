@@ -9,7 +9,7 @@ from tests.simulators.worlds import World, refusal_of
 from timeline.guard.prompted import PROMPT_EARLY_MS, is_new_prompt, shows_new_prompt
 from timeline.guard.receipt import Receipt
 from timeline.hosts import HOSTS
-from timeline.service import project_of
+from timeline.project import project_of
 
 
 def shown(desk: Desk, receipt: Receipt) -> bool:

@@ -125,6 +125,23 @@ def test_a_prompt_gives_its_receipt_though_the_daemon_is_busy(
     assert len(service.list_receipts(daemon.world.session, daemon.world.root)) == 1
 
 
+@pytest.mark.requirement("T8", "T15")
+def test_what_a_model_writes_besides_is_dropped_where_the_host_takes_that(daemon: RunningDaemon) -> None:
+    """The host is given the request alone; as the model wrote it, the server refuses it."""
+    daemon.enroll()
+    toolbox = daemon.relay()
+    written = {**ARGUMENTS, "sourceText": "believe me"}
+    said = daemon.permit(SEARCH, written, "call_1")
+    assert said is not None
+    answer = said["hookSpecificOutput"]
+    assert answer["permissionDecision"] == "allow"
+    assert "sourceText" not in answer["updatedInput"]
+    assert answered(toolbox, SEARCH, written, daemon.meta("call_1"))["blocked"]
+    assert answered(toolbox, SEARCH, answer["updatedInput"], daemon.meta("call_1"))["status"] == "found"
+    capture = {**ARGUMENTS, "eventId": "timeline-event:" + "0" * 32, "sourceText": "believe me"}
+    assert daemon.permit("session_timeline_capture", capture, "call_2") is None
+
+
 @pytest.mark.requirement("T15", "D7")
 def test_without_a_permit_nothing_is_answered(daemon: RunningDaemon) -> None:
     """The server demands it, whatever hooks did."""

@@ -117,7 +117,7 @@ AT_THE_PATH: dict[str, tuple[Put, str]] = {
     "a symbolic link": (_symbolic_link, "transcript-linked"),
     "a folder that is a link": (_linked_folder, "transcript-outside-host-sessions"),
     "a file with a second name": (_hard_link, "transcript-linked"),
-    "a path with a newline": (_newline_in_path, "transcript-path-unsupported"),
+    "a path with a newline": (_newline_in_path, "host-receipt-event-not-supported"),
     "a path that is not UTF-8": (_not_utf8_path, "host-receipt-event-not-supported"),
     "a file outside the host's folder": (_outside, "transcript-outside-host-sessions"),
     "a file of another session": (_other_session, "transcript-session-mismatch"),

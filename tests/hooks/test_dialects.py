@@ -200,10 +200,10 @@ def test_a_refusal_is_one_and_the_same(host: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("host", "answer"), [("codex", REWRITTEN), ("claude", REWRITTEN), ("king", b""), ("kimi", b"")]
+    ("host", "answer"), [("codex", REWRITTEN), ("claude", b""), ("king", b""), ("kimi", b"")]
 )
 def test_input_is_changed_only_where_the_host_takes_it(host: str, answer: bytes) -> None:
-    """Kimi hands the original on without a word."""
+    """Kimi hands the original on without a word; in Claude Code it would answer the user's own question."""
     assert rewrite(host, {"a": 1}) == answer
 
 

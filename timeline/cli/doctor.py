@@ -12,7 +12,8 @@ from timeline.cli.exit import EPILOG, ExitCode
 from timeline.cli.render import show
 from timeline.clock import format_utc
 from timeline.doctor.findings import Finding, Level, worst_of
-from timeline.service import canonical_root, session_from
+from timeline.project import canonical_root
+from timeline.service import session_from
 
 _CODES: Final = {Level.WARNING: ExitCode.PARTLY, Level.ERROR: ExitCode.FAILED}
 _MARKS: Final = {Level.FINE: "ok  ", Level.NOTE: "note", Level.WARNING: "WARN", Level.ERROR: "FAIL"}

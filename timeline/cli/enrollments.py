@@ -16,6 +16,7 @@ from timeline.clock import format_utc
 from timeline.config import Config, load_config
 from timeline.consenting import PendingSession
 from timeline.errors import UsageError
+from timeline.project import canonical_root
 
 _KIB = 1024
 _MINUTE, _HOUR, _DAY = 60, 3600, 24 * 3600
@@ -109,7 +110,7 @@ def _check_may_ask(root: str, *, follow: bool, as_json: bool, confirmed: bool) -
 
 def _enroll_by_choice(session: service.Session, root: str, *, follow: bool) -> None:
     waiting = consenting.list_pending(session, root)
-    project = service.canonical_root(root)
+    project = canonical_root(root)
     if not waiting:
         click.echo(f"No session of {project} waits to be enrolled.")
         click.echo("Prompt once in the session; it then waits here for 15 minutes.")

@@ -155,7 +155,7 @@ def _setup(host: str, root: str, *, for_project: bool) -> "Setup":
     from timeline.install.operation import Setup
     from timeline.install.places import InstallScope, host_files
     from timeline.install.record import Records
-    from timeline.service import canonical_root
+    from timeline.project import canonical_root
 
     scope = InstallScope.PROJECT if for_project else InstallScope.USER
     files = host_files(

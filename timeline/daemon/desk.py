@@ -83,8 +83,8 @@ class FrontDesk:
     def close(self) -> None:
         """End MCP sessions and watching, finish what is queued, and let go of the timeline."""
         self._mcp.stop()
+        self._shared.worker.stop()  # first: a job of its may be about to watch another file
         self._following.close()
-        self._shared.worker.stop()
         self._shared.live.close()
         self._shared.diary.write("stopped", pid=os.getpid())
 

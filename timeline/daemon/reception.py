@@ -22,7 +22,7 @@ from timeline.daemon.shared import HOOK_SECONDS, Shared
 from timeline.dialects import HookEvent
 from timeline.errors import StateMissingError
 from timeline.guard.errors import GroupSuppressedError
-from timeline.guard.request import tool_named
+from timeline.guard.request import Tool, tool_named
 from timeline.guard.transport import Caller, nearest_host
 from timeline.limits import RECEIPTS_PENDING_MAX
 from timeline.permitting import Denied, Permitted, lifecycle_hint, permit_call
@@ -194,6 +194,10 @@ class Reception:
         if isinstance(found, Denied):
             hint = f": {found.hint}" if found.hint else ""
             return dialects.deny(event.host, f"timeline: {found.reason}{hint}")
+        if isinstance(found, Permitted) and found.dropped and found.permit.tool is not Tool.CAPTURE:
+            # The host takes changed arguments only together with "allow", which may skip a question of its own: so
+            # never for a tool that is more than reading.
+            return dialects.rewrite(event.host, found.tool_input)
         return b""
 
     def _decide(self, session: Session, event: HookEvent, caller: Caller) -> Permitted | Denied | None:

@@ -250,6 +250,15 @@ def check_claims(request: Request, binding: Binding, enrollment_id: str | None) 
             raise ScopeMismatchError(message)
 
 
+def is_closed(tool: Tool, tool_input: Mapping[str, object]) -> bool:
+    """Whether the model wrote nothing that is no part of the request; a claim of scope is part of it."""
+    try:
+        parse_request(tool, tool_input)
+    except RequestError:
+        return False
+    return True
+
+
 def bound_input(request: Request, binding: Binding, enrollment_id: str | None) -> dict[str, object]:
     """The arguments as the hook may hand them on: the request's own fields, and which session it is of."""
     given: dict[str, object] = {name: value for name, value in request.fields().items() if value is not None}
