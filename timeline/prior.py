@@ -23,8 +23,12 @@ def not_enrolled() -> EnrollmentUnavailableError:
 
 def own_source(state: State, binding: Binding) -> EnrolledSource | None:
     """The newest active enrollment of exactly this binding; its time is not looked at."""
-    found = [s for s in state.view.active if binding_of(s.enrollment.binding) == binding]
-    return found[-1] if found else None
+    for source in reversed(state.view.active):
+        said = source.enrollment.binding
+        # Compared first as they are spelled: a whole binding is checked, and there may be hundreds.
+        if (said.host, said.session) == (binding.host, binding.session) and binding_of(said) == binding:
+            return source
+    return None
 
 
 def prior_sources(state: State, mine: Binding, *, providers: bool) -> list[EnrolledSource]:
@@ -33,7 +37,8 @@ def prior_sources(state: State, mine: Binding, *, providers: bool) -> list[Enrol
     return [
         source
         for source in state.view.active
-        if is_prior(mine, binding_of(source.enrollment.binding), providers=providers)
+        if source.enrollment.binding.project == mine.project
+        and is_prior(mine, binding_of(source.enrollment.binding), providers=providers)
         and decide_consent(source, now_ms) is Consent.HOLDS
     ]
 
