@@ -74,8 +74,10 @@ def look(pid: int) -> Process | None:
         os.close(folder)
 
 
-def chain_of(pid: int) -> tuple[Process, ...]:
+def chain_of(pid: int, until: Callable[[Process], object] | None = None) -> tuple[Process, ...]:
     """The process, its parent, that one's parent and so on; empty where there is no such process.
+
+    With ``until``, it ends with the first ancestor of which that is true.
 
     A whole chain ends with a process whose ``parent`` is 0. One that ends before has lost a process meanwhile, hides
     one from us, or is longer than ``GENERATIONS_MAX``. A parent is older than its child: a younger process has got
@@ -87,7 +89,7 @@ def chain_of(pid: int) -> tuple[Process, ...]:
         if found is None or (chain and found.started > chain[-1].started):
             break
         chain.append(found)
-        if found.parent == 0:
+        if found.parent == 0 or (until is not None and len(chain) > 1 and until(found)):
             break
         pid = found.parent
     return tuple(chain)

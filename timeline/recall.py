@@ -139,11 +139,10 @@ def search_call(session: Session, book: PermitBook, given: ToolCall) -> Json:
             goes_on = is_following(source.enrollment, state.ports.clock.now_ms()) and _has_grown(source)
         if goes_on:
             _read_on(session, source, config)
-        with session.reading() as state:
-            source = current(state, source)
+        with session.reading() as state:  # once more: the owner may have taken the consent back meanwhile
             found = search(
                 state,
-                [source],
+                [current(state, source)],
                 window=window_of(request),
                 query=request.query,
                 strict_formats=config.strict_formats,

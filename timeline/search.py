@@ -5,7 +5,7 @@ then the transcript's exact lines are read again, their digests compared, and th
 must be equal to the stored one. A miss is a miss: nothing is widened, retried or opened besides.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
 
 import msgspec
@@ -211,7 +211,11 @@ def _rank(
     state: State, allowed: dict[int, EnrolledSource], window: Window | None, query: Query | None
 ) -> tuple[EnrolledSource, list[EventRow]] | None:
     """The one source to open and its matching rows, best first, one more than there may be cards."""
-    candidates = _by_time(state, window) if window is not None else _by_terms(state, query)
+    candidates: Iterable[int]
+    if len(allowed) == 1:  # there is nothing to choose from, among however many others
+        candidates = allowed
+    else:
+        candidates = _by_time(state, window) if window is not None else _by_terms(state, query)
     seen: set[int] = set()
     for index in candidates:
         source = allowed.get(index)

@@ -4,6 +4,7 @@
 """
 
 from enum import StrEnum
+from functools import cached_property
 
 import msgspec
 
@@ -116,7 +117,7 @@ class RecoveryMade(msgspec.Struct, frozen=True):
     recovery: AnchorRecovery
 
 
-class LogView(msgspec.Struct, frozen=True):
+class LogView(msgspec.Struct, frozen=True, dict=True):
     """Everything that the log says at one size. ``anchors`` is the newest policy of external anchors, if any.
 
     ``fork`` says from which log this one goes on, if it is a fork; ``restorations`` and ``recoveries`` are all that it
@@ -139,7 +140,7 @@ class LogView(msgspec.Struct, frozen=True):
         """Whether this is the log of a simulated host, as `timeline demo` makes it; every answer says so."""
         return self.policy is not None and self.policy.simulated_host
 
-    @property
+    @cached_property
     def active(self) -> tuple[EnrolledSource, ...]:
         """Sources whose enrollment still counts, oldest first."""
         return tuple(source for source in self.sources if source.standing is Standing.ACTIVE)

@@ -69,7 +69,7 @@ def test_another_process_of_the_same_pid_is_not_who_connected(
     left, child = connected_by_child(listener)
     connection, _ = listener.accept()
 
-    def reused(pid: int) -> object:
+    def reused(pid: int, until: object = None) -> object:
         assert pid == child
         return chain_of(os.getpid())
 

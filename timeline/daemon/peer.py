@@ -12,6 +12,7 @@ from typing import Final
 import msgspec
 
 from timeline.daemon.errors import PeerError
+from timeline.guard.transport import host_of
 from timeline.processes import Process, chain_of, environment_of
 
 _LINUX_CREDENTIALS: Final = struct.Struct("3i")  # struct ucred: pid, uid, gid (unix(7))
@@ -25,10 +26,17 @@ _DARWIN_XUCRED: Final = struct.Struct(
 
 
 class Peer(msgspec.Struct, frozen=True):
-    """A client's process with its ancestors, nearest first, and its environment, as they were when it connected."""
+    """A client's process with its ancestors up to the nearest host's, and its environment, as it connected."""
 
     chain: tuple[Process, ...]
     environment: Mapping[str, str]
+
+    def whole_chain(self) -> tuple[Process, ...]:
+        """The same up to the system's first process, looked at now."""
+        last = self.chain[-1]
+        above = chain_of(last.parent) if last.parent else ()
+        # A parent is older than its child; a younger one has got the pid of one that is gone.
+        return (*self.chain, *above) if above and above[0].started <= last.started else self.chain
 
     @property
     def process(self) -> Process:
@@ -46,7 +54,7 @@ def identify(connection: socket.socket) -> Peer:
     if uid != os.geteuid():
         message = f"a process of uid {uid} asked"
         raise PeerError(message)
-    chain = chain_of(pid)
+    chain = chain_of(pid, until=host_of)
     # In this order: while the process lives, its pid is nobody else's, and what was read is its own.
     if not chain or _has_ended(connection):
         message = f"process {pid} has gone before it could be looked at"

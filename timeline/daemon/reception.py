@@ -117,10 +117,12 @@ class Reception:
     # -- prompts -----------------------------------------------------------------------------------------------
 
     def _prompted(self, event: HookEvent, request: ClientRequest) -> None:
+        chain = request.peer.whole_chain()  # while the hook waits
+
         def issue(session: Session) -> None:
             of_peer = msgspec.structs.replace(session, environment=request.peer.environment)
             try:
-                receipt = receive_prompt(of_peer, event.host, request.body, peer=request.peer.chain)
+                receipt = receive_prompt(of_peer, event.host, request.body, peer=chain)
             except StateMissingError:
                 return  # nobody has run `timeline init`
             self._issued(event, receipt)
