@@ -3,6 +3,7 @@
 import os
 import socket
 from collections.abc import Callable
+from contextlib import ExitStack
 from typing import Final, Protocol
 
 import msgspec
@@ -82,11 +83,12 @@ class FrontDesk:
 
     def close(self) -> None:
         """End MCP sessions and watching, finish what is queued, and let go of the timeline."""
-        self._mcp.stop()
-        self._shared.worker.stop()  # first: a job of its may be about to watch another file
-        self._following.close()
-        self._shared.live.close()
-        self._shared.diary.write("stopped", pid=os.getpid())
+        with ExitStack() as stack:  # last in, first out; one that fails keeps none of the others from its end
+            stack.callback(self._shared.diary.write, "stopped", pid=os.getpid())
+            stack.callback(self._shared.live.close)
+            stack.callback(self._following.close)
+            stack.callback(self._shared.worker.stop)  # before: a job of its may be about to watch another file
+            stack.callback(self._mcp.stop)
 
     def hook(self, request: ClientRequest) -> bytes:
         """What the hook has to print; nothing where anything goes wrong, which is written down."""
