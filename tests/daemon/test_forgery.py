@@ -51,7 +51,8 @@ def hook_with(daemon: RunningDaemon, environment: Mapping[str, str], **fields: o
         connection.sendall(f"timeline/1 {__version__} hook codex\n".encode())
         connection.sendall(json.dumps({**event, **fields}).encode())
         connection.shutdown(socket.SHUT_WR)
-        return connection.makefile("r").read()
+        with connection.makefile("r", encoding="utf-8") as answer:
+            return answer.read()
 
 
 def permit_with(daemon: RunningDaemon, environment: Mapping[str, str]) -> str:

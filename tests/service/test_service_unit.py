@@ -63,7 +63,10 @@ def test_systemd_accepts_the_unit(folder: str, tmp_path: Path) -> None:
     unit = tmp_path / "timeline.service"
     unit.write_bytes(format_unit(Daemon(str(interpreter), {"TIMELINE_STATE_DIR": AWKWARD})))
     done = subprocess.run(
-        ["systemd-analyze", "verify", "--man=no", unit], capture_output=True, check=False, text=True
+        ["systemd-analyze", "verify", "--man=no", unit],
+        capture_output=True,
+        check=False,
+        encoding="utf-8",
     )
     ours = [line for line in (done.stdout + done.stderr).split("\n") if "timeline.service" in line]
     assert (done.returncode, ours) == (0, [])
