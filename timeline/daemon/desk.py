@@ -87,7 +87,8 @@ class FrontDesk:
             stack.callback(self._shared.diary.write, "stopped", pid=os.getpid())
             stack.callback(self._shared.live.close)
             stack.callback(self._following.close)
-            stack.callback(self._shared.worker.stop)  # before: a job of its may be about to watch another file
+            # Before that: a job of its may be about to watch another file.
+            stack.callback(self._shared.worker.stop)
             stack.callback(self._mcp.stop)
 
     def hook(self, request: ClientRequest) -> bytes:
