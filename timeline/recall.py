@@ -8,7 +8,7 @@ and says nothing about what lies outside the caller's own scope. Permits are iss
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
@@ -17,6 +17,7 @@ from timeline.account import judged
 from timeline.answers import (
     AUTHORITY,
     SEARCH_SCHEMA,
+    Json,
     index_answer,
     search_answer,
     session_ref,
@@ -52,8 +53,6 @@ from timeline.view import EnrolledSource
 INDEX_SCHEMA: Final = "agentspine.session-timeline-index/v1"
 CAPTURE_SCHEMA: Final = "agentspine.timeline-world-capture/v1"
 STATUS_SCHEMA: Final = "timeline-status/v1"
-
-Json = dict[str, Any]
 
 
 class ToolCall(msgspec.Struct, frozen=True):
@@ -110,7 +109,11 @@ class _Admission:
 
 
 def index_call(session: Session, book: PermitBook, given: ToolCall) -> Json:
-    """``session_timeline_index``: read on in the session's transcript, by at most the bytes asked for (T16, T19)."""
+    """``session_timeline_index``: read on in the session's transcript, in bounded operations (T16, T19).
+
+    Each covers at most the bytes asked for: one of a snapshot, and three of a followed file, whose head, rest and growth
+    are read apart.
+    """
 
     def use() -> Json:
         request, call = _parse(Tool.INDEX, given)
@@ -120,7 +123,6 @@ def index_call(session: Session, book: PermitBook, given: ToolCall) -> Json:
                 state,
                 source,
                 max_bytes=request.max_bytes,
-                # A followed file: its head, the rest of the old generation, and then what it has grown by.
                 operations=3 if source.enrollment.mode == "follow" else 1,
                 strict_formats=config.strict_formats,
             )

@@ -36,7 +36,6 @@ _READS_ON: Final = frozenset(
 )
 """Events after which the host has written something that a followed source may show."""
 
-
 _CONSENT_TRIES: Final = 3
 _CONSENT_PAUSE_SECONDS: Final = 1.0
 """How often, and how long apart, it is looked for the prompt in the transcript after each event of its session."""
@@ -150,10 +149,8 @@ class Reception:
         key = (receipt.binding.host, receipt.binding.session)
 
         def spend() -> None:
-            from timeline.consenting import (
-                may_spend,
-                spend_on_consent,
-            )  # most timelines have no standing consent
+            # Imported here: most timelines have no standing consent.
+            from timeline.consenting import may_spend, spend_on_consent
 
             session = self._shared.session
             if not may_spend(session, receipt):
