@@ -111,7 +111,7 @@ class _Admission:
 def index_call(session: Session, book: PermitBook, given: ToolCall) -> Json:
     """``session_timeline_index``: read on in the session's transcript, in bounded operations (T16, T19).
 
-    Each covers at most the bytes asked for: one of a snapshot, and three of a followed file, whose head, rest and growth
+    Each covers at most the bytes asked for: one of a snapshot, three of a followed file, whose head, rest and growth
     are read apart.
     """
 
