@@ -5,6 +5,7 @@ permission and starts nothing (T4). Nothing here holds text of a transcript, a p
 """
 
 import hashlib
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
@@ -35,6 +36,16 @@ CONSENT_SCHEMA: Final = "timeline-consent/v1"
 INSPECTION_SCHEMA: Final = "timeline-inspection/v1"
 
 Json = dict[str, Any]
+
+
+class ToolAnswer(msgspec.Struct, frozen=True):
+    """What a tool found, and whether the call was refused.
+
+    ``structured`` is a JSON object with at least a ``status``; its cards, if any, are the list ``events``, best first.
+    """
+
+    structured: Mapping[str, Any]
+    is_error: bool = False
 
 
 def search_answer(answer: Answer, view: LogView, *, at_ms: int | None, query: Query | None) -> Json:

@@ -115,8 +115,8 @@ MCP_REQUESTS_MAX: Final = 64
 MCP_CALLS_MAX: Final = 2
 """Tool calls of one session that run at once; hosts call one after the other, or a few together."""
 
-MCP_WORKERS_MAX: Final = 8
-"""Threads in which tool calls of all sessions run: more than one session can hold."""
+MCP_CALL_SECONDS: Final = 60.0
+"""How long a tool may wait for its turn and its answer: an index of a long transcript takes seconds."""
 
 MCP_SESSIONS_MAX: Final = 256
 """Sessions at once; one more is closed."""

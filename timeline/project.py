@@ -1,7 +1,6 @@
 """Which project a folder belongs to: the nearest one upwards that holds ``.git``, with links resolved."""
 
 import os
-from pathlib import Path
 
 from timeline.errors import ScopeError, UsageError
 
@@ -20,11 +19,13 @@ def canonical_root(root: str) -> str:
 
 def project_of(folder: str) -> str:
     """The nearest folder upwards that holds ``.git``, else the folder itself; need not exist."""
-    path = Path(os.path.realpath(folder))
-    for candidate in (path, *path.parents):
-        if os.path.exists(candidate / ".git"):
-            return str(candidate)
-    return str(path)
+    path = candidate = os.path.realpath(folder)
+    while not os.path.exists(os.path.join(candidate, ".git")):  # asked with every call
+        above = os.path.dirname(candidate)
+        if above == candidate:
+            return path
+        candidate = above
+    return candidate
 
 
 def project_at(cwd: str) -> str:

@@ -139,19 +139,24 @@ def search_call(session: Session, book: PermitBook, given: ToolCall) -> Json:
         with session.reading() as state:
             source, spent, config = _spend(session, book, state, request, call)
             goes_on = is_following(source.enrollment, state.ports.clock.now_ms()) and _has_grown(source)
-        if goes_on:
-            _read_on(session, source, config)
+            if not goes_on:
+                return _look(state, source, request, spent, config)
+        _read_on(session, source, config)
         with session.reading() as state:  # once more: the owner may have taken the consent back meanwhile
-            found = search(
-                state,
-                [current(state, source)],
-                window=window_of(request),
-                query=request.query,
-                strict_formats=config.strict_formats,
-            )
-            return _found(state, found, request, source, spent)
+            return _look(state, source, request, spent, config)
 
     return _answered(SEARCH_SCHEMA, use)
+
+
+def _look(state: State, source: EnrolledSource, request: Request, spent: Spent, config: Config) -> Json:
+    found = search(
+        state,
+        [current(state, source)],
+        window=window_of(request),
+        query=request.query,
+        strict_formats=config.strict_formats,
+    )
+    return _found(state, found, request, source, spent)
 
 
 def _has_grown(source: EnrolledSource) -> bool:

@@ -182,4 +182,4 @@ def daemon(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[RunningDae
 
 def answered(toolbox: Toolbox, tool: str, arguments: Mapping[str, object], meta: Mapping[str, object]) -> Any:
     """What a tool answers, as plain values."""
-    return msgspec.to_builtins(toolbox.call(tool, arguments, meta).structured)
+    return msgspec.to_builtins(toolbox.begin(tool, arguments, meta).result(SECONDS).structured)

@@ -4,11 +4,13 @@ import json
 import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from timeline.answers import ToolAnswer
 from timeline.mcp_server.answered import Tools
 from timeline.mcp_server.serving import McpServer
 
@@ -23,14 +25,6 @@ INITIALIZE = {
 
 
 @dataclass(frozen=True)
-class Found:
-    """An answer."""
-
-    structured: Mapping[str, Any]
-    is_error: bool = False
-
-
-@dataclass(frozen=True)
 class Call:
     """What a tool was asked."""
 
@@ -39,12 +33,12 @@ class Call:
     meta: Mapping[str, object]
 
 
-Answer = Callable[[Call], Found]
+Answer = Callable[[Call], ToolAnswer]
 
 
-def echo(call: Call) -> Found:
+def echo(call: Call) -> ToolAnswer:
     """Answer with the arguments."""
-    return Found({"status": "found", "arguments": dict(call.arguments)})
+    return ToolAnswer({"status": "found", "arguments": dict(call.arguments)})
 
 
 @dataclass
@@ -60,11 +54,22 @@ class Desk:
         assert not self.over.is_set()
         self.over.set()
 
-    def call(self, name: str, arguments: Mapping[str, object], meta: Mapping[str, object]) -> Found:
-        """Answer one call."""
-        call = Call(name, arguments, meta)
+    def begin(
+        self, name: str, arguments: Mapping[str, object], meta: Mapping[str, object]
+    ) -> Future[ToolAnswer]:
+        """Answer one call in a thread of its own."""
+        call, future = Call(name, arguments, meta), Future[ToolAnswer]()
         self.calls.append(call)
-        return self.answer(call)
+
+        def answer() -> None:
+            future.set_running_or_notify_cancel()
+            try:
+                future.set_result(self.answer(call))
+            except Exception as error:  # noqa: BLE001  # it is raised where the answer is waited for
+                future.set_exception(error)
+
+        threading.Thread(target=answer).start()
+        return future
 
 
 class Host:

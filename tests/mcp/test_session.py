@@ -6,7 +6,6 @@ import logging
 import socket
 import threading
 from collections.abc import Awaitable, Callable
-from concurrent.futures import ThreadPoolExecutor
 
 import anyio
 import anyio._core._eventloop as anyio_loops
@@ -17,9 +16,10 @@ from mcp.client.session import ClientSession
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 
-from tests.mcp.desks import WAIT_SECONDS, Answer, Call, Desk, Found, Host, connect, serving
+from tests.mcp.desks import WAIT_SECONDS, Answer, Call, Desk, Host, connect, serving
+from timeline.answers import ToolAnswer
 from timeline.errors import QueryError
-from timeline.limits import MCP_CALLS_MAX, MCP_SESSIONS_MAX, MCP_WORKERS_MAX
+from timeline.limits import MCP_CALLS_MAX, MCP_SESSIONS_MAX
 from timeline.mcp_server.answered import Arrival
 from timeline.mcp_server.serving import McpServer
 from timeline.mcp_server.session import McpSession
@@ -196,7 +196,7 @@ def test_initialize_and_the_first_request_may_come_together(server: McpServer, d
 def test_a_refusal_of_ours_becomes_an_answer_with_its_reason(server: McpServer) -> None:
     """The message may name places; the answer names the reason and the way out."""
 
-    def refuse(_: Call) -> Found:
+    def refuse(_: Call) -> ToolAnswer:
         raise QueryError("the secret part")
 
     answer = ask_once(server, refuse)
@@ -209,7 +209,7 @@ def test_a_refusal_of_ours_becomes_an_answer_with_its_reason(server: McpServer) 
 def test_a_fault_of_ours_is_told_to_the_daemon_and_not_to_the_host(capfd: pytest.CaptureFixture[str]) -> None:
     """A traceback may hold a transcript's words."""
 
-    def fail(_: Call) -> Found:
+    def fail(_: Call) -> ToolAnswer:
         raise KeyError("the secret part")
 
     with serving(faults=[("timeline_status", "KeyError")]) as server:
@@ -222,7 +222,7 @@ def test_a_fault_of_ours_is_told_to_the_daemon_and_not_to_the_host(capfd: pytest
 def test_an_answer_that_is_no_json_is_a_fault_and_ends_no_session() -> None:
     """Half a surrogate pair cannot be written."""
     with serving(faults=[("timeline_status", "UnicodeEncodeError")]) as server:
-        answer = ask_once(server, lambda _: Found({"status": "found", "hint": "\ud800"}))
+        answer = ask_once(server, lambda _: ToolAnswer({"status": "found", "hint": "\ud800"}))
     assert answer["structuredContent"]["reason"] == "internal-error"
 
 
@@ -273,8 +273,8 @@ def test_nothing_is_traced() -> None:
     async def look() -> None:
         ours, theirs = socket.socketpair()
         arrival = Arrival(theirs, b"", Desk())
-        with ours, theirs, ThreadPoolExecutor(1) as pool:
-            session = McpSession(arrival, version="1", pool=pool, on_fault=lambda *_: None)
+        with ours, theirs:
+            session = McpSession(arrival, version="1", on_fault=lambda *_: None)
             assert session._server().middleware == []
 
     anyio.run(look)
@@ -288,20 +288,20 @@ class Gate:
         self.entered = threading.Semaphore(0)
         self.open = threading.Event()
 
-    def __call__(self, _: Call) -> Found:
+    def __call__(self, _: Call) -> ToolAnswer:
         """Wait."""
         self.entered.release()
         assert self.open.wait(WAIT_SECONDS)
-        return Found({"status": "found"})
+        return ToolAnswer({"status": "found"})
 
 
 def test_slow_calls_of_one_session_do_not_stop_another(server: McpServer, desk: Desk) -> None:
-    """However many one host asks at once, it holds few of the threads."""
+    """However many one host asks at once, few of them are begun."""
     gate = Gate()
     slow, quick = connect(server, Desk(gate)), connect(server, desk)
     slow.greet()
     quick.greet()
-    for number in range(3 * MCP_WORKERS_MAX):
+    for number in range(8 * MCP_CALLS_MAX):
         slow.call(number)
     for _ in range(MCP_CALLS_MAX):
         assert gate.entered.acquire(timeout=WAIT_SECONDS)
@@ -311,7 +311,7 @@ def test_slow_calls_of_one_session_do_not_stop_another(server: McpServer, desk: 
     assert slow.read()["id"] == "p"
     assert not gate.entered.acquire(blocking=False)
     gate.open.set()
-    assert {slow.read()["id"] for _ in range(3 * MCP_WORKERS_MAX)} == set(range(3 * MCP_WORKERS_MAX))
+    assert {slow.read()["id"] for _ in range(8 * MCP_CALLS_MAX)} == set(range(8 * MCP_CALLS_MAX))
     slow.close()
     quick.close()
 

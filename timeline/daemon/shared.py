@@ -17,9 +17,6 @@ from timeline.service import REFUSALS, Session
 
 Result = TypeVar("Result")
 
-CALL_SECONDS: Final = 60.0
-"""How long a tool may wait for its turn and its answer: an index of a long transcript takes seconds."""
-
 HOOK_SECONDS: Final = 10.0
 """How long a hook may wait for its turn here. The hook's own process gives up after 150 ms and prints nothing; the
 receipt or permit that it asked for is made all the same."""
@@ -43,7 +40,7 @@ class Shared:
         """UTC milliseconds."""
         return self.session.ports.clock.now_ms()
 
-    def call(self, job: Callable[[Session], Result], *, wait_seconds: float = CALL_SECONDS) -> Result:
+    def call(self, job: Callable[[Session], Result], *, wait_seconds: float) -> Result:
         """Run a use case on the timeline's thread; see ``Worker.call``."""
         return self.worker.call(lambda: job(self.session), wait_seconds=wait_seconds)
 

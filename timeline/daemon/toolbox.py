@@ -1,11 +1,10 @@
 """The tools of one MCP connection: whose it is says the operating system, not the host's configuration alone."""
 
 from collections.abc import Mapping
+from concurrent.futures import Future
 from typing import Any
 
-import msgspec
-
-from timeline.answers import AUTHORITY
+from timeline.answers import AUTHORITY, ToolAnswer
 from timeline.daemon.callers import see_server
 from timeline.daemon.errors import DaemonError, SecondServerError
 from timeline.daemon.server import ClientRequest
@@ -13,12 +12,13 @@ from timeline.daemon.shared import Shared
 from timeline.guard.request import Tool
 from timeline.guard.transport import Caller, nearest_host
 from timeline.hosts import HOSTS
+from timeline.limits import MCP_CALL_SECONDS
 from timeline.recall import TOOLS, ToolCall
-from timeline.service import REFUSALS, Session
+from timeline.service import REFUSALS
 
 
 class Toolbox:
-    """Answers the calls of one connection; its methods may be called from several threads."""
+    """Answers the calls of one connection, on the timeline's thread; the port of the MCP server."""
 
     def __init__(self, shared: Shared, request: ClientRequest) -> None:
         """Remember whose connection it is."""
@@ -38,14 +38,25 @@ class Toolbox:
         self._shared.connections.closed(self._above, self)
         self._shared.saw(lambda activity: activity.saw_connection(self._process, is_open=False))
 
-    def call(self, name: str, arguments: Mapping[str, object], meta: Mapping[str, object]) -> "ToolAnswer":
-        """Answer one call; blocks until the timeline's thread has done it."""
+    def begin(
+        self, name: str, arguments: Mapping[str, object], meta: Mapping[str, object]
+    ) -> Future[ToolAnswer]:
+        """Queue one call; the future is done when the timeline's thread has answered it.
+
+        Raises:
+            DaemonBusyError, DaemonStoppingError: see ``Worker.submit``.
+        """
+        return self._shared.worker.submit(
+            lambda: self._answer(name, arguments, meta), wait_seconds=MCP_CALL_SECONDS
+        )
+
+    def _answer(self, name: str, arguments: Mapping[str, object], meta: Mapping[str, object]) -> ToolAnswer:
         try:
             tool = Tool(name)
             caller = see_server(self._peer)
             self._check_only(caller)
             given = ToolCall(self._host, arguments, meta, caller)
-            structured = self._shared.call(lambda session: self._use(session, tool, given))
+            structured = TOOLS[tool](self._shared.session, self._shared.permits, given)
         except (ValueError, *REFUSALS) as error:
             refusal = error if isinstance(error, REFUSALS) else DaemonError("no such tool")
             structured = {
@@ -71,9 +82,6 @@ class Toolbox:
             message = f"another connection below this process of {above.host} came earlier"
             raise SecondServerError(message)
 
-    def _use(self, session: Session, tool: Tool, given: ToolCall) -> dict[str, Any]:
-        return TOOLS[tool](session, self._shared.permits, given)
-
     def _note(self, name: str, structured: Mapping[str, Any]) -> None:
         self._shared.diary.write(
             "call",
@@ -82,10 +90,3 @@ class Toolbox:
             status=str(structured.get("status")),
             reason=structured.get("reason"),
         )
-
-
-class ToolAnswer(msgspec.Struct, frozen=True):
-    """What a tool found, and whether the call was refused; in the shape that the MCP server takes."""
-
-    structured: Mapping[str, Any]
-    is_error: bool = False

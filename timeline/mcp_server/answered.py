@@ -7,39 +7,31 @@ their model the one and some the other (MCP 2025-06-18, tools, "Structured Conte
 
 import socket
 from collections.abc import Mapping
+from concurrent.futures import Future
 from typing import Any, Final, Protocol
 
 import msgspec
 
-from timeline.answers import AUTHORITY
+from timeline.answers import AUTHORITY, ToolAnswer
 from timeline.limits import CARDS_MAX, MCP_ANSWER_BYTES_MAX, MCP_FIELD_BYTES_MAX
 
 _KEPT: Final = frozenset({"schema", "status", "blocked", "reason", "authority", "events"})
 """What an answer never loses; of `events` only single cards."""
 
 
-class Answered(Protocol):
-    """What a tool found."""
-
-    @property
-    def structured(self) -> Mapping[str, Any]:
-        """A JSON object with at least a ``status``; its cards, if any, are the list ``events``, best first."""
-        ...
-
-    @property
-    def is_error(self) -> bool:
-        """Whether the call failed."""
-        ...
-
-
 class Tools(Protocol):
-    """Who answers the calls of one connection. Called from several threads at once."""
+    """Who answers the calls of one connection, in a thread of its own."""
 
-    def call(self, name: str, arguments: Mapping[str, object], meta: Mapping[str, object]) -> Answered:
-        """Answer one call; it may block.
+    def begin(
+        self, name: str, arguments: Mapping[str, object], meta: Mapping[str, object]
+    ) -> Future[ToolAnswer]:
+        """Begin to answer one call; returns at once, and what comes later may be cancelled or an error.
 
         ``name`` is one of ``catalogue.NAMES``. ``arguments`` are as the host sent them, unchecked; ``meta`` is the
         whole ``_meta`` of the request, empty where there is none.
+
+        Raises:
+            TimelineError: nobody can answer now.
         """
         ...
 

@@ -2,10 +2,9 @@
 
 import asyncio
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
-from timeline.limits import MCP_DRAIN_SECONDS, MCP_WORKERS_MAX
+from timeline.limits import MCP_DRAIN_SECONDS
 from timeline.mcp_server.answered import Arrival, Tools
 from timeline.mcp_server.session import McpSession, OnFault
 
@@ -23,7 +22,6 @@ class Loop:
         self._on_end = on_end
         self._loop = asyncio.new_event_loop()
         self._loop.set_exception_handler(self._on_loop_fault)
-        self._pool = ThreadPoolExecutor(MCP_WORKERS_MAX, thread_name_prefix="mcp-call")
         self._arrivals: asyncio.Queue[Arrival | None] = asyncio.Queue()
         self._sessions: dict[asyncio.Task[None], McpSession] = {}
 
@@ -31,8 +29,6 @@ class Loop:
         """Run until ``end``."""
         with asyncio.Runner(loop_factory=lambda: self._loop) as runner:
             runner.run(self._serve())
-        # A call that hangs must not hold the daemon's end: its thread is left to itself, what waits is dropped.
-        self._pool.shutdown(wait=False, cancel_futures=True)
 
     def admit(self, arrival: Arrival) -> None:
         """Begin a session. Not after ``end``."""
@@ -54,7 +50,7 @@ class Loop:
                 task.cancel()
 
     def _begin(self, arrival: Arrival) -> None:
-        session = McpSession(arrival, version=self._version, pool=self._pool, on_fault=self._on_fault)
+        session = McpSession(arrival, version=self._version, on_fault=self._on_fault)
         task = self._loop.create_task(session.run())
         self._sessions[task] = session
         task.add_done_callback(self._forget)

@@ -57,7 +57,7 @@ class McpServer:
 
         ``connection`` is a connected stream socket, behind the daemon's first line. It is closed when the session is
         over; at once where the server is stopping or full, or cannot load the SDK. ``begun`` is what was read of the
-        host's messages already. ``tools`` answers the calls of this connection, in up to ``MCP_CALLS_MAX`` threads.
+        host's messages already. ``tools`` answers the calls of this connection, up to ``MCP_CALLS_MAX`` at once.
         """
         with self._turn:
             if not self._stopping and self._sessions < MCP_SESSIONS_MAX:

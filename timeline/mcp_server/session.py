@@ -8,7 +8,6 @@ Nothing that a host sent is repeated in an error or written to a log.
 import asyncio
 import logging
 from collections.abc import Callable, Mapping
-from concurrent.futures import Executor
 from typing import Any, Final
 
 import anyio
@@ -22,8 +21,14 @@ from mcp.shared.message import ServerMessageMetadata, SessionMessage
 from pydantic import ValidationError
 
 from timeline.errors import TimelineError
-from timeline.limits import MCP_CALLS_MAX, MCP_DRAIN_SECONDS, MCP_LINE_BYTES_MAX, MCP_REQUESTS_MAX
-from timeline.mcp_server.answered import Arrival, Sent, Tools, prepare, unavailable
+from timeline.limits import (
+    MCP_CALL_SECONDS,
+    MCP_CALLS_MAX,
+    MCP_DRAIN_SECONDS,
+    MCP_LINE_BYTES_MAX,
+    MCP_REQUESTS_MAX,
+)
+from timeline.mcp_server.answered import Arrival, Sent, prepare, unavailable
 from timeline.mcp_server.catalogue import INSTRUCTIONS, NAMES, TOOLS
 from timeline.mcp_server.lines import LineCutter
 
@@ -68,13 +73,12 @@ class _Named(msgspec.Struct):
 class McpSession:
     """Serves one connection. ``run`` returns when it is over; it owns the socket and closes it."""
 
-    def __init__(self, arrival: Arrival, *, version: str, pool: Executor, on_fault: OnFault) -> None:
+    def __init__(self, arrival: Arrival, *, version: str, on_fault: OnFault) -> None:
         """Take over a connection. Made inside the loop."""
         self._connection = arrival.connection
         self._begun = arrival.begun
         self.tools = arrival.tools
         self._version = version
-        self._pool = pool
         self._on_fault = on_fault
         self._free = anyio.Semaphore(MCP_REQUESTS_MAX)
         self._turns = anyio.Semaphore(MCP_CALLS_MAX)
@@ -122,15 +126,25 @@ class McpSession:
         # `asked` knows the protocol's own keys; what a host adds to `_meta` is only in what came over the wire.
         meta = (context.params or {}).get("_meta") or {}
         async with self._turns:
-            job = self._pool.submit(
-                _answer, self.tools, asked.name, asked.arguments or {}, meta, self._on_fault
-            )
-            sent = await asyncio.wrap_future(job)
+            sent = await self._answer(asked.name, asked.arguments or {}, meta)
         return types.CallToolResult(
             content=[types.TextContent(type="text", text=sent.text)],
             structured_content=sent.structured,
             is_error=sent.is_error,
         )
+
+    async def _answer(self, name: str, arguments: Mapping[str, object], meta: Mapping[str, object]) -> Sent:
+        """Wait for the answer to one call: whatever goes wrong becomes an answer without details."""
+        try:
+            with anyio.move_on_after(MCP_CALL_SECONDS):
+                answered = await asyncio.wrap_future(self.tools.begin(name, arguments, meta))
+                return prepare(answered.structured, is_error=answered.is_error)
+            return unavailable("daemon-busy", "try again in a moment")
+        except TimelineError as error:
+            return unavailable(error.reason, error.hint)
+        except Exception as error:  # noqa: BLE001  # a model gets an answer, and nothing of a traceback
+            self._on_fault(name, type(error).__name__)
+            return unavailable("internal-error", "`timeline daemon logs` names the fault")
 
     async def _read(self, inward: Inward) -> None:
         """Lines to messages, until the end; then wait for what is under way."""
@@ -188,20 +202,6 @@ async def _list_tools(
     _: ServerRequestContext[dict[str, Any]], __: types.PaginatedRequestParams | None
 ) -> types.ListToolsResult:
     return _LISTED
-
-
-def _answer(
-    tools: Tools, name: str, arguments: Mapping[str, object], meta: Mapping[str, object], on_fault: OnFault
-) -> Sent:
-    """Answer one call, in a thread of the pool: whatever goes wrong becomes an answer without details."""
-    try:
-        answered = tools.call(name, arguments, meta)
-        return prepare(answered.structured, is_error=answered.is_error)
-    except TimelineError as error:
-        return unavailable(error.reason, error.hint)
-    except Exception as error:  # noqa: BLE001  # a model gets an answer, and nothing of a traceback
-        on_fault(name, type(error).__name__)
-        return unavailable("internal-error", "`timeline daemon logs` names the fault")
 
 
 def _read_message(line: bytes | None) -> types.JSONRPCMessage:
