@@ -25,6 +25,7 @@ from sidecars.anchors import (
     AnchorRecovery,
     check_anchors,
 )
+from sidecars.assertion import AssertionEntry, check_assertion
 from sidecars.consent import CONSENTED_MS_MAX, ConsentPolicy, check_consent_policy
 from sidecars.envelope import parse_envelope, seal, verify_envelope
 from sidecars.errors import MalformedError, PayloadTypeError, UnknownKeyError
@@ -64,6 +65,7 @@ __all__ = [
     "AnchorEntry",
     "AnchorPolicy",
     "AnchorRecovery",
+    "AssertionEntry",
     "Body",
     "ConsentPolicy",
     "EnrolledSource",
@@ -114,7 +116,7 @@ class Role(StrEnum):
 
 
 class Kind(StrEnum):
-    """What a leaf states. ``assertion`` and ``erasure`` have no body in this version and are refused."""
+    """What a leaf states. ``erasure`` has no body in this version and is refused."""
 
     POLICY = "policy"
     FORMAT_POLICY = "format-policy"
@@ -149,13 +151,15 @@ SIGNED_BY: Final = {
     Kind.SIDECAR: Role.LOG,
     Kind.PREFIX_PROOF: Role.LOG,
     Kind.INVALIDATION: Role.LOG,
+    Kind.ASSERTION: Role.LOG,
 }
 """Which key a kind needs. A kind that is missing here cannot be signed, opened or admitted.
 
-One body departs from it: an enrollment that names a standing consent needs the log key (``Leaf.signed_by``).
+Two bodies depart from it (``Leaf.signed_by``): an enrollment that names a standing consent needs the log key, and an
+assertion that is the owner's word the owner key.
 """
 
-_EITHER: Final = frozenset({Kind.ENROLLMENT})
+_EITHER: Final = frozenset({Kind.ENROLLMENT, Kind.ASSERTION})
 """Kinds whose bodies say which key they need: either key is tried, and the body decides once it is verified."""
 
 # -- bodies ----------------------------------------------------------------------------------------------------
@@ -285,6 +289,7 @@ Body: TypeAlias = (
     | PrefixProof
     | Invalidation
     | Revocation
+    | AssertionEntry
 )
 
 _KINDS: Final[dict[type, Kind]] = {
@@ -302,6 +307,7 @@ _KINDS: Final[dict[type, Kind]] = {
     PrefixProof: Kind.PREFIX_PROOF,
     Invalidation: Kind.INVALIDATION,
     Revocation: Kind.REVOCATION,
+    AssertionEntry: Kind.ASSERTION,
 }
 
 
@@ -330,6 +336,8 @@ class Leaf(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
         """Which key it needs. What rests on a standing consent, the owner has signed there: the log key records it."""
         if isinstance(self.body, Enrollment) and self.body.consent is not None:
             return Role.LOG
+        if isinstance(self.body, AssertionEntry) and self.body.is_owners:
+            return Role.OWNER
         return SIGNED_BY[self.kind]
 
     @property
@@ -445,6 +453,8 @@ def _check_leaf(leaf: Leaf) -> None:
             check_fork(leaf.body, leaf.origin)
         case Enrollment():
             _check_enrollment(leaf.body)
+        case AssertionEntry():
+            check_assertion(leaf.body)
         case SidecarEntry(evicts=evicts):
             if list(evicts) != sorted(set(evicts)):
                 raise MalformedError("evicted digests must be sorted and unique")

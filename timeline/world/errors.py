@@ -1,0 +1,85 @@
+"""What stops an assertion from being recorded, believed or shown, and what stops a task from going on.
+
+Reason codes are interface, as those of ``timeline.errors``; where the reference has one, it is the same. No message
+quotes a value, a user's words or a transcript.
+"""
+
+from timeline.errors import StateError, UsageError
+
+
+class WorldError(UsageError):
+    """An assertion, or a question about assertions, is not one that is taken."""
+
+    reason = "world-invalid"
+
+
+class AssertionInvalidError(WorldError):
+    """A field of an assertion is missing, or not of its form (W2)."""
+
+    reason = "world-assertion-invalid"
+    default_hint = "`docs/spec/world.md` lists the fields and their bounds"
+
+
+class AuthorityShapedError(WorldError):
+    """A predicate or a key of the value reads like a permission, a credential or a payment (W62)."""
+
+    reason = "world-authority-shaped"
+    default_hint = "the world model is context only; leave the field out or name it otherwise"
+
+
+class SecretShapedError(WorldError):
+    """A value, a reason or a text looks like a secret (W29)."""
+
+    reason = "world-secret-shaped"
+    default_hint = "leave the secret out; refer to where it is kept instead"
+
+
+class EvidenceKindError(WorldError):
+    """Whoever records may not claim this kind of evidence: a model suggests, a capture measures, the owner confirms."""
+
+    reason = "world-evidence-kind-not-permitted"
+    default_hint = (
+        "let the owner run `timeline world record`, or capture a result with session_timeline_capture"
+    )
+
+
+class EvidenceDigestError(WorldError):
+    """The digest that was given is not that of the evidence (hole f)."""
+
+    reason = "world-evidence-digest-mismatch"
+
+
+class AssertionConflictError(WorldError):
+    """The id is another assertion's; nothing was written (W7)."""
+
+    reason = "world-assertion-id-reused"
+    default_hint = "an id names one assertion for ever: give another id"
+
+
+class SupersessionError(WorldError):
+    """An assertion may not replace one that it names (W3, W8, W54)."""
+
+    reason = "world-supersession-invalid"
+    default_hint = "name older established assertions of the same subject, predicate, project and thread"
+
+
+class CompareAndSetError(WorldError):
+    """The active assertions are not the ones that were to be replaced: another writer came first."""
+
+    reason = "world-compare-and-set-failed"
+    default_hint = "look again with `timeline world show`, and decide anew"
+
+
+class WorldScopeError(WorldError):
+    """A question mixes a group with private assertions, or names a scope that is not of its form (W59)."""
+
+    reason = "world-scope-invalid"
+
+
+class WorldStateError(StateError):
+    """A stored assertion breaks the rules of the world model: nothing of it is answered (W65)."""
+
+    reason = "world-state-invalid"
+    default_hint = (
+        "`timeline verify --deep` says more; the assertion was not recorded by this program as it stands"
+    )

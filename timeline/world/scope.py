@@ -1,0 +1,123 @@
+"""Who may see an assertion, and which route it belongs to (W47 to W60). Pure.
+
+The route of a session is derived here by the runtime from its complete, enrolled binding, never from arguments: what
+a launcher has authenticated as portal and thread, else the one local conversation of the task (ADR 0022).
+"""
+
+import hashlib
+import re
+from typing import Final
+
+import msgspec
+
+from sidecars.assertion import AssertionEntry
+from sidecars.identity import canonical_bytes
+from timeline.binding import Binding
+from timeline.world.assertion import RouteRefs
+from timeline.world.errors import WorldScopeError
+
+_REF_HEX: Final = 32
+_TASK: Final = re.compile(r"[a-z][a-z0-9-]{0,31}:[A-Za-z0-9._/-]{1,191}", re.ASCII)
+_TASK_NAME: Final = re.compile(r"[A-Za-z0-9._/-]{1,191}", re.ASCII)
+LOCAL_PORTAL: Final = "local"
+
+
+class Reader(msgspec.Struct, frozen=True):
+    """Who asks: a session of a project on its route, or the owner (``route`` ``None`` and ``is_owner``).
+
+    ``task`` is the subject of the current task. ``private`` asks for private assertions too; a group never gets them.
+    """
+
+    tenant: str
+    user: str
+    project: str | None
+    task: str | None = None
+    route: RouteRefs | None = None
+    private: bool = True
+    group: str | None = None
+    is_owner: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse a mixture.
+
+        Raises:
+            WorldScopeError: a group is asked for together with private assertions (W59).
+        """
+        if self.group is not None and self.private:
+            message = "a group's view never includes private assertions"
+            raise WorldScopeError(message)
+
+
+def task_subject(task: str) -> str:
+    """The subject under which a task is known: the task's own name where it is one, else made from it."""
+    if _TASK.fullmatch(task):
+        return task
+    if _TASK_NAME.fullmatch(task):
+        return f"task:{task}"
+    return f"task:{hashlib.sha256(task.encode()).hexdigest()[:_REF_HEX]}"
+
+
+def route_refs(binding: Binding) -> RouteRefs:
+    """The references of a session's route: of everything that tells one private task from another."""
+    route = binding.route
+    portal = _ref(
+        "portal-ref",
+        {
+            "tag": "timeline-portal/v1",
+            "tenant": binding.tenant,
+            "user": binding.user,
+            "portal": LOCAL_PORTAL if route is None else f"portal:{route.portal}",
+        },
+    )
+    thread = _ref(
+        "thread-ref",
+        {
+            "tag": "timeline-thread/v1",
+            "portal": portal,
+            "project": binding.project,
+            "task": binding.task,
+            "goal": binding.goal,
+            "thread": LOCAL_PORTAL if route is None else f"thread:{route.thread}",
+        },
+    )
+    return RouteRefs(portal, thread)
+
+
+def _ref(name: str, parts: dict[str, str | None]) -> str:
+    return f"{name}:{hashlib.sha256(canonical_bytes(dict(parts))).hexdigest()[:_REF_HEX]}"
+
+
+def reader_of(binding: Binding) -> Reader:
+    """The reader that a session is: its own task, on its own route, with private assertions."""
+    return Reader(
+        tenant=binding.tenant,
+        user=binding.user,
+        project=binding.project,
+        task=task_subject(binding.task),
+        route=route_refs(binding),
+    )
+
+
+def is_visible(entry: AssertionEntry, reader: Reader) -> bool:
+    """Whether a reader may see an assertion at all; what he may not see leaves no trace in an answer (X12)."""
+    if entry.tenant != reader.tenant or entry.project not in {None, reader.project}:
+        return False
+    if not _is_for(entry, reader):
+        return False
+    if entry.portal is not None:
+        refs = reader.route
+        on_route = refs is not None and (entry.portal, entry.thread) == (refs.portal, refs.thread)
+        return on_route or (reader.is_owner and reader.group is None)
+    # A bound task does not inherit what was once said about it without a route (W52).
+    is_task_knowledge = entry.knowledge is not None and entry.subject == reader.task
+    return reader.route is None or not is_task_knowledge
+
+
+def _is_for(entry: AssertionEntry, reader: Reader) -> bool:
+    match entry.privacy:
+        case "private":
+            return reader.private and entry.user == reader.user
+        case "group":
+            return reader.group is not None and entry.group == reader.group
+        case _:
+            return True
