@@ -5,6 +5,7 @@
 #   make check   format, lint, types, import layers
 #   make bench   the measurements
 #   make agmi    a third party's tampering suite, fetched beside the environment (needs the network once)
+#   make injections  AgentDojo's injection strings by every way in, fetched beside the environment (the network once)
 #   make e2e-hosts  the real Codex and Kimi Code against a scripted model (needs the rig: docs/hosts.md)
 #   make plugins plugin packages of all hosts, into dist/plugins
 #   make inspector  fetch the MCP Inspector, which tests/mcp then use (needs npm, and the network once)
@@ -16,13 +17,14 @@ PY    := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 CODE  := timeline adapters sidecars tests benchmarks docs plugins
 AGMI  := .agmi_cache
+DOJO  := .agentdojo_cache
 INSPECTOR := .inspector_cache
 
 # A host (Codex, Claude Code, King, Kimi Code) that runs make leaves its variables to us; so may the owner's own
 # TIMELINE_* settings. The demo and the tests must see neither.
 SCRUB := $(shell env | sed -nE 's/^((CODEX|CLAUDE|BLUN|KING|KIMI|AGENTSPINE|TIMELINE)[A-Za-z0-9_]*)=.*/-u \1/p')
 
-.PHONY: demo test check bench agmi e2e-hosts inspector plugins fix clean
+.PHONY: demo test check bench agmi injections e2e-hosts inspector plugins fix clean
 
 demo: $(STAMP)
 	@env $(SCRUB) $(VENV)/bin/timeline demo
@@ -54,6 +56,16 @@ $(AGMI)/.installed: tests/agmi/requirements.txt
 	    --target $(AGMI) --requirement $<
 	@touch $@
 
+# Its texts are read and none of its code is run. Fetched once, `make test` drives them too.
+injections: $(STAMP) $(DOJO)/.installed
+	@env $(SCRUB) PYTHONWARNDEFAULTENCODING=1 TEST_SERVICES=required $(PY) -m pytest tests/injections
+
+$(DOJO)/.installed: tests/injections/requirements.txt
+	@rm -rf $(DOJO)
+	@$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes --only-binary :all: \
+	    --target $(DOJO) --requirement $<
+	@touch $@
+
 plugins: $(STAMP)
 	@$(PY) plugins/build.py dist/plugins
 
@@ -68,7 +80,7 @@ inspector:
 	@npm install --silent --no-audit --no-fund --prefix $(INSPECTOR) @modelcontextprotocol/inspector@0.15.0
 
 clean:
-	@rm -rf $(VENV) $(AGMI) $(INSPECTOR) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	@rm -rf $(VENV) $(AGMI) $(DOJO) $(INSPECTOR) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	@find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Made again when pyproject.toml changes. A candidate is tried by running it: a pyenv shim exists but may not run.

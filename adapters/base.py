@@ -11,7 +11,8 @@ Its caller does this:
    another process: ``adapter.reader(header, cursor)``, then ``reader.resume(lines)`` with the exact lines that
    ``reader.open_lines`` names, then ``feed`` from ``cursor.offset``. Take the cursor before ``finish``.
 
-Later, for one stored result: ``adapter.derive(header, lines)`` with exactly the lines that it named.
+Later, for one stored result: ``adapter.derive(header, lines)`` with exactly the lines that it named; and for one
+statement: ``adapter.read_statement(header, line)`` with its line, the only way to what a person typed.
 """
 
 from collections.abc import Iterable, Sequence
@@ -23,7 +24,7 @@ import msgspec
 
 from adapters.errors import CursorError, DefectKind
 from adapters.lines import Block, CitedLine, Line, Overlong
-from adapters.record import LineRef, LineRole, Record, ToolResult
+from adapters.record import HumanStatement, LineRef, LineRole, Record, Statement, ToolResult
 
 HEADER_BYTES: Final = 1024 * 1024
 """How much of a file's beginning may be asked for to find its header, in bytes. Headers of 96 KiB were reported,
@@ -245,6 +246,22 @@ class Adapter(Protocol):
         Equal to what the reader gave for them. Whether they are copied history the lines alone cannot say:
         ``inherited`` is what was known when they were read. Any bytes give a value; nothing is raised.
         """
+
+    def read_statement(self, header: Header, line: CitedLine, *, inherited: bool = False) -> Statement | None:
+        """Return what the person typed at exactly this line, or ``None`` where it is no own statement of a person.
+
+        The reader decides that: ``None`` wherever it gives no ``HumanStatement`` for the line, or one that is
+        inherited. What the line alone cannot say is ``inherited``, as it was known when the line was read. ``None``
+        also where the text itself is no sound text. Any bytes give a value; nothing is raised.
+        """
+
+
+def said_at(reader: Reader, line: CitedLine) -> HumanStatement | None:
+    """Return the own statement that a new ``reader`` of a file finds at ``line``, ``None`` for any other line."""
+    if line.part:
+        return None
+    found = reader.feed(Line(line.offset, line.raw))
+    return next((one for one in found if isinstance(one, HumanStatement) and not one.inherited), None)
 
 
 def add_to(counts: dict[str, int], name: str) -> None:

@@ -20,6 +20,7 @@ __all__ = [
     "LineRole",
     "OutputText",
     "Record",
+    "Statement",
     "ToolResult",
     "Unknown",
 ]
@@ -104,6 +105,18 @@ class HumanStatement(msgspec.Struct, frozen=True):
     length: int
     at_ms: int | None
     inherited: bool
+
+
+class Statement(msgspec.Struct, frozen=True):
+    """What the person typed at one line, as one text. Raw, in memory only.
+
+    ``text`` is exactly what was typed where the host keeps it as one text; several texts of one prompt are joined by a
+    newline, so that they never pass for one line. It is empty for a prompt of pictures alone. ``at_ms`` is that of
+    the line's ``HumanStatement``.
+    """
+
+    text: str
+    at_ms: int | None
 
 
 class Defect(msgspec.Struct, frozen=True):

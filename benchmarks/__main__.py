@@ -4,7 +4,20 @@ import json
 import sys
 from dataclasses import asdict
 
-from benchmarks import adapters, commit, daemon, follow, group, hook, index, log, recheck, search, startup
+from benchmarks import (
+    adapters,
+    commit,
+    daemon,
+    follow,
+    group,
+    hook,
+    index,
+    log,
+    recheck,
+    search,
+    startup,
+    world,
+)
 from benchmarks.measure import Figure
 
 _ALL = {
@@ -19,6 +32,7 @@ _ALL = {
     "group": group.figures,
     "daemon": daemon.figures,
     "log": log.figures,
+    "world": world.figures,
 }
 _OPTIONS = {"--quick", "--json"}
 

@@ -49,7 +49,7 @@ def figures(*, quick: bool) -> list[Figure]:
         state = stack.enter_context(open_for_writing(local.locations, local.ports))
         reference = stack.enter_context(_reference(state))
         other = stack.enter_context(open_for_writing(witnessed.locations, witnessed.ports))
-        takes = (_committing(state), reference, _committing(other))
+        takes = (committing(state), reference, committing(other))
         alternate(5, *takes)
         ours, writing, cosigned = alternate(_QUICK_ROUNDS if quick else _ROUNDS, *takes)
         (known,) = json.loads(run([_WITNESS, "status", "--dir", str(folder / "witness"), "--json"]).output)[
@@ -81,7 +81,7 @@ def _ms(ours: list[float], theirs: list[float]) -> str:
     return f"{median:.2f} ms, p99 {1000 * percentile(ours, 0.99):.2f}, against {other:.2f} ms"
 
 
-def _committing(state: State) -> Take:
+def committing(state: State) -> Take:
     """Commits of one leaf each to one source; what each took."""
 
     def commit() -> float:

@@ -100,7 +100,7 @@ def _bodies(count: int) -> Iterator[Body]:
     """Sources one after the other: an enrollment, then sidecars, of which every fourth gives up the one before."""
     for number in range(count):
         source, place = divmod(number, _LEAVES_EACH)
-        enrolled = _enrollment(source)
+        enrolled = enrollment_of(source)
         if place == 0:
             yield enrolled
         else:
@@ -115,7 +115,8 @@ def _bodies(count: int) -> Iterator[Body]:
             )
 
 
-def _enrollment(number: int) -> Enrollment:
+def enrollment_of(number: int) -> Enrollment:
+    """The enrollment of a source that is not there, one for each number."""
     return Enrollment(
         enrollment_id=f"timeline-enrollment:{number:032x}",
         receipt_digest=digest_text(number),

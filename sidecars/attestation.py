@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from sidecars.bundle import BUNDLE_BYTES_MAX, parse_bundle
-from sidecars.closed import Object, canonical_json, read_event, read_leaf
+from sidecars.closed import STATEMENT_KINDS, Object, canonical_json, read_event, read_leaf
 from sidecars.cosignature import WitnessVerifier
 from sidecars.encoding import from_base64, to_base64
 from sidecars.envelope import pae, parse_envelope
@@ -65,6 +65,8 @@ def make_statement(bundle: bytes) -> bytes:
     """
     proof = parse_bundle(bundle)
     event = read_event(proof.event)
+    if event["kind"] in STATEMENT_KINDS:
+        raise MalformedError("an attestation must be of an objective result: what a person typed is none")
     policy = read_leaf(parse_envelope(proof.leaves[0].envelope).payload, "policy")
     simulated_host = policy["body"]["simulated_host"]
     subject = {"name": event["id"], "digest": {"sha256": hashlib.sha256(proof.event).hexdigest()}}

@@ -79,6 +79,16 @@ _FINGERPRINT = _text(r"^[A-Za-z0-9_-]{21}[AQgw]\Z")
 OUTCOMES: Final = ("pass", "fail", "error", "timeout", "blocked", "skipped", "cancelled", "unknown")
 
 _LINE = _row(_word("call", "output", "item"), _COUNT, _COUNT, _DIGEST, _COUNT)
+_PROMPT = _row(_word("prompt"), _COUNT, _COUNT, _DIGEST, _number(0, 0))
+
+STATEMENT_KINDS: Final = ("user-message", "correction")
+
+_STATEMENT: Final[dict[str, Fits]] = {
+    "id": _EVENT_ID,
+    "kind": _word(*STATEMENT_KINDS),
+    "lines": _items(_PROMPT, 1, 1),
+}
+_STATEMENT_OPTIONAL: Final[dict[str, Fits]] = {"at": _TIME_MS}
 
 _EVENT: Final[dict[str, Fits]] = {
     "id": _EVENT_ID,
@@ -170,7 +180,10 @@ def read_event(line: bytes) -> Object:
     if len(line) > EVENT_BYTES_MAX:
         raise MalformedError(f"an event must be at most {EVENT_BYTES_MAX} bytes")
     event = _object(line, "event")
-    _check(event, _EVENT, _EVENT_OPTIONAL, "event")
+    if event.get("kind") in STATEMENT_KINDS:
+        _check(event, _STATEMENT, _STATEMENT_OPTIONAL, "event")
+    else:
+        _check(event, _EVENT, _EVENT_OPTIONAL, "event")
     border = -1
     for _, offset, length, _, _ in event["lines"]:
         if offset <= border:

@@ -1,7 +1,8 @@
 """``Event``: the bounded, redacted fact that is kept, with the place and digest of the lines it came from.
 
 An event holds numbers, closed words and short identifiers, and no text of a transcript (T2): what does not fit the
-types cannot be stored. Raw text has another type in another package; nothing here can hold it.
+types cannot be stored. Of what a person typed it holds only that there is a statement, and where. Raw text has another
+type in another package; nothing here can hold it.
 
 The JSON form is in ``docs/spec/sidecar.md``.
 """
@@ -9,7 +10,7 @@ The JSON form is in ``docs/spec/sidecar.md``.
 import hashlib
 from collections.abc import Sequence
 from enum import StrEnum
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, NamedTuple, get_args
 
 import msgspec
 
@@ -43,8 +44,12 @@ class Outcome(StrEnum):
     UNKNOWN = "unknown"
 
 
-EventKind = Literal["test-run", "measurement", "check"]
-LineRole = Literal["call", "output", "item"]
+ObjectiveKind = Literal["test-run", "measurement", "check"]
+StatementKind = Literal["user-message", "correction"]
+"""What a person typed: a reference to the line, and nothing of what it says (T35)."""
+
+EventKind = ObjectiveKind | StatementKind
+LineRole = Literal["call", "output", "item", "prompt"]
 ToolClass = Literal["shell"]
 Binding = Literal["direct", "script"]
 Flag = Literal["conflict", "inconsistent", "masked", "partial", "truncated"]
@@ -75,21 +80,32 @@ class EventLine(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fie
         return self.offset + self.length
 
 
-class Event(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
-    """One objective result, reduced to what may be kept.
+class Run(NamedTuple):
+    """What every objective result has: what ran, how it was reached, how it ended, the command's fingerprint."""
 
-    ``at`` is UTC milliseconds or ``None``; ``lines`` are 1 to 6 in file order; a number that the runner did not
-    print is ``None``; ``fingerprint`` is the keyed fingerprint of the normalised command.
-    """
-
-    id: EventId
-    kind: EventKind
-    lines: Annotated[tuple[EventLine, ...], msgspec.Meta(min_length=1, max_length=LINES_MAX)]
     tool: ToolClass
     runner: Identifier
     binding: Binding
     outcome: Outcome
     fingerprint: Fingerprint
+
+
+class Event(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
+    """One objective result, or one statement of a person, reduced to what may be kept.
+
+    ``at`` is UTC milliseconds or ``None``; ``lines`` are 1 to 6 in file order. An objective result has all fields of
+    ``run``; a number that the runner did not print is ``None``; ``fingerprint`` is the keyed fingerprint of the
+    normalised command. A statement has ``at`` and the one line with the role ``prompt``, and no other field.
+    """
+
+    id: EventId
+    kind: EventKind
+    lines: Annotated[tuple[EventLine, ...], msgspec.Meta(min_length=1, max_length=LINES_MAX)]
+    tool: ToolClass | None = None
+    runner: Identifier | None = None
+    binding: Binding | None = None
+    outcome: Outcome | None = None
+    fingerprint: Fingerprint | None = None
     at: TimeMs | None = None
     label: Identifier | None = None
     passed: Count | None = None
@@ -109,7 +125,29 @@ class Event(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
         """The order of events in a sidecar: place of the first line, then id."""
         return (self.lines[0].offset, self.id)
 
+    @property
+    def is_statement(self) -> bool:
+        """Whether a person typed it; every other event is an objective result."""
+        return self.kind in STATEMENT_KINDS
 
+    @property
+    def run(self) -> Run | None:
+        """What ran and how it ended, of an objective result; ``None`` for a statement."""
+        if (
+            self.tool is None
+            or self.runner is None
+            or self.binding is None
+            or self.outcome is None
+            or self.fingerprint is None
+        ):
+            return None
+        return Run(self.tool, self.runner, self.binding, self.outcome, self.fingerprint)
+
+
+USER_MESSAGE: Final = "user-message"
+CORRECTION: Final = "correction"
+STATEMENT_KINDS: Final = frozenset(get_args(StatementKind))
+_STATEMENT_FIELDS: Final = frozenset({"id", "kind", "lines", "at"})
 _DECODER: Final = msgspec.json.Decoder(Event)
 
 
@@ -162,3 +200,17 @@ def _check_event(event: Event) -> None:
         raise MalformedError("an event's lines must end within 2^53 - 1")
     if list(event.flags) != sorted(set(event.flags)):
         raise MalformedError("an event's flags must be sorted and unique")
+    if event.is_statement:
+        _check_statement(event)
+    elif event.run is None or any(line.role == "prompt" for line in event.lines):
+        raise MalformedError(
+            "an objective result must have all fields of a run and no line with the role prompt"
+        )
+
+
+def _check_statement(event: Event) -> None:
+    if len(event.lines) != 1 or event.lines[0].role != "prompt" or event.lines[0].part:
+        raise MalformedError("a statement must have one line, with the role prompt and part 0")
+    stated = {name for name in event.__struct_fields__ if getattr(event, name) not in {None, ()}}
+    if not stated <= _STATEMENT_FIELDS:
+        raise MalformedError("a statement must have no field but id, kind, lines and at")

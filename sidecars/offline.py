@@ -66,7 +66,11 @@ def proof_lines(answer: Mapping[str, Any]) -> list[str]:
         f"{event[name]} {name}" for name in ("passed", "failed", "errors", "skipped") if name in event
     )
     exit_code = f"exit {event['exit_code']}" if "exit_code" in event else "no exit code"
-    facts = [event["runner"], event["outcome"].upper(), numbers, exit_code, ", ".join(event.get("flags", ()))]
+    facts = (
+        [event["runner"], event["outcome"].upper(), numbers, exit_code, ", ".join(event.get("flags", ()))]
+        if "runner" in event
+        else [event["kind"], "by the user"]
+    )
     lines = [
         f"verdict: verified  form: {answer['form']}",
         "  ".join(fact for fact in facts if fact),

@@ -10,13 +10,14 @@ adapter's cursor, which is bounded and has no spaces.
 
 import re
 from collections.abc import Sequence
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, NamedTuple
 
 import msgspec
 
 from sidecars.digest import Digest
+from sidecars.encoding import INTEGER_MAX
 from sidecars.errors import DigestMismatchError, MalformedError, UnsupportedVersionError
-from sidecars.event import Event, event_id, format_event, parse_event
+from sidecars.event import USER_MESSAGE, Event, event_id, format_event, parse_event
 from sidecars.merkle import EMPTY_ROOT, leaf_hash, root_of
 from sidecars.wire import (
     Count,
@@ -35,6 +36,9 @@ _ANY_SCHEMA = re.compile(r"timeline-sidecar/v[1-9][0-9]{0,3}")
 
 EVENTS_MAX: Final = 4096
 """Events of one source that are kept, hence also of one sidecar (T34)."""
+
+USER_MESSAGES_MAX: Final = 256
+"""User messages among them (T33)."""
 
 SPAN_BYTES_MAX: Final = 16 * 1024 * 1024
 """Bytes of a transcript that one sidecar covers: one indexing operation (T19)."""
@@ -57,6 +61,9 @@ _EMPTY_ROOT_TEXT: Final = str(Digest(EMPTY_ROOT))
 
 Nonce = Annotated[str, msgspec.Meta(pattern=r"^[0-9a-f]{32}\Z")]
 """128 random bits, so that two sidecars with equal content still have different digests."""
+
+Positive = Annotated[int, msgspec.Meta(ge=1, le=INTEGER_MAX)]
+"""A number that is left out where it would be 0."""
 
 Understanding = Literal["understood", "partly-understood"]
 
@@ -82,8 +89,10 @@ class SidecarHeader(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
 
     ``start`` and ``end`` are the bytes of the transcript that it covers; ``chunks`` are the digests of each
     256 KiB of them counted from ``start``, the last one shorter. ``evicted`` events of this source were given up
-    before; those whose first line stands below ``keeps_from`` are. ``count`` and ``root`` describe the events and
-    are filled in by ``format_sidecar``.
+    before; those whose first line stands below ``keeps_from`` are. User messages are given up by a bound of their own,
+    ``statements_from``, which is absent until one is; ``user_messages`` says how many there are among the events of all
+    sidecars of the source that are kept, this one included. ``count`` and ``root`` describe the events and are filled
+    in by ``format_sidecar``.
     """
 
     schema: Literal["timeline-sidecar/v1"] = SCHEMA
@@ -100,9 +109,37 @@ class SidecarHeader(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     root: DigestText = _EMPTY_ROOT_TEXT
     evicted: Count = 0
     keeps_from: Count = 0
+    statements_from: Positive | msgspec.UnsetType = msgspec.UNSET
+    user_messages: Positive | msgspec.UnsetType = msgspec.UNSET
     understanding: Understanding
     tallies: Tallies
     cursor: Cursor = ""
+
+    @property
+    def bounds(self) -> "Bounds":
+        """From where on events of this source are kept."""
+        return Bounds(self.keeps_from, self.statements_from or 0)
+
+
+class Bounds(NamedTuple):
+    """From which byte on events of a source are kept, user messages by their own bound (T33, T34)."""
+
+    keeps_from: int = 0
+    statements_from: int = 0
+
+    def keeps(self, offset: int, *, is_user_message: bool) -> bool:
+        """Whether an event is kept whose first line begins at ``offset``."""
+        return offset >= (self.statements_from if is_user_message else self.keeps_from)
+
+    def keeps_event(self, event: Event) -> bool:
+        """Whether an event is kept."""
+        return self.keeps(event.lines[0].offset, is_user_message=event.kind == USER_MESSAGE)
+
+    def beside(self, other: "Bounds") -> "Bounds":
+        """The bounds of both: what is given up once stays so."""
+        return Bounds(
+            max(self.keeps_from, other.keeps_from), max(self.statements_from, other.statements_from)
+        )
 
 
 class EventRange(msgspec.Struct, frozen=True):
@@ -222,7 +259,7 @@ def _check_header(header: SidecarHeader) -> None:
 
 
 def _check_events(header: SidecarHeader, events: Sequence[Event]) -> None:
-    before = (-1, "")
+    before, bounds, messages = (-1, ""), header.bounds, 0
     for event in events:
         key = event.sort_key
         if key <= before:
@@ -230,10 +267,15 @@ def _check_events(header: SidecarHeader, events: Sequence[Event]) -> None:
         before = key
         if event.lines[-1].end > header.end:
             raise MalformedError("an event's lines must lie before the end of the span")
-        if event.lines[0].offset < header.keeps_from:
-            raise MalformedError("an event must not begin below keeps_from: it counts as evicted")
+        messages += event.kind == USER_MESSAGE
+        if not bounds.keeps_event(event):
+            raise MalformedError("an event must not begin below its bound: it counts as evicted")
         if event.id != event_id(header.source, event.lines):
             raise MalformedError("an event's id must be that of its source and lines")
+    if messages > min(USER_MESSAGES_MAX, header.user_messages or 0):
+        raise MalformedError(
+            f"a sidecar must hold at most {USER_MESSAGES_MAX} user messages, all counted by its header"
+        )
 
 
 def _ranges(first_bytes: int, lines: Sequence[bytes]) -> tuple[EventRange, ...]:

@@ -157,6 +157,7 @@ class TrustedLog:
         self._head: SignedCheckpoint | None = None
         self._batch: tuple[int, int] | None = None
         """Start and size of the batch that the last admitted leaf belongs to."""
+        self._newest_hash = b""
         self._ends: dict[int, Belief] = {self._base.size: self._base}
         """What was believed at the ends of batches, where head or anchor stand."""
 
@@ -164,6 +165,11 @@ class TrustedLog:
     def size(self) -> int:
         """Leaves admitted so far."""
         return self._belief.size
+
+    @property
+    def newest_hash(self) -> bytes:
+        """The hash in the tree of the leaf that was admitted last; empty before the first."""
+        return self._newest_hash
 
     def admit_anchor(self, note: bytes) -> SignedCheckpoint:
         """Take the last accepted checkpoint.
@@ -220,9 +226,10 @@ class TrustedLog:
         leaf = open_leaf(envelope, self._owner, self._belief.log_key)
         self._check_link(leaf)
         self._check_lag(leaf)
-        belief = extend_belief(self._belief, leaf, leaf_hash(salt, envelope), self._owner)
+        hashed = leaf_hash(salt, envelope)
+        belief = extend_belief(self._belief, leaf, hashed, self._owner)
         # All checks are done: from here on nothing raises.
-        self._belief = belief
+        self._belief, self._newest_hash = belief, hashed
         self._batch = (leaf.batch_start, leaf.batch_size)
         if leaf.is_last_of_batch and belief.size in self._marks():
             self._ends[belief.size] = belief

@@ -84,6 +84,7 @@ class Stage:
                 if source.enrollment.binding.project == project
                 for entry in source.kept
                 for event in state.open_sidecar(entry)[1].events
+                if event.outcome is not None
             ]
 
 

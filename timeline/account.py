@@ -4,9 +4,16 @@ A miss may be called ``not-found`` only where this holds and no event was evicte
 lost one.
 """
 
-from sidecars.sidecar import Sidecar
+from sidecars.sidecar import Bounds, Sidecar
 from timeline.errors import IndexUnverifiedError
-from timeline.projection import SourceRows, event_row, read_source, source_rows, vocabulary_is_current
+from timeline.projection import (
+    SourceRows,
+    event_row,
+    is_kept,
+    read_source,
+    source_rows,
+    vocabulary_is_current,
+)
 from timeline.state import State
 from timeline.store import EventRow
 from timeline.understanding import Judgement, judge
@@ -35,12 +42,12 @@ def expected_rows(state: State, source: EnrolledSource) -> SourceRows:
         SidecarError: a sidecar is missing or not to be believed.
     """
     rows: list[EventRow] = []
-    keeps_from = 0
+    bounds = Bounds()
     for entry in source.kept:
         verified, sidecar = state.open_sidecar(entry)
-        keeps_from = max(keeps_from, verified.header.keeps_from)
+        bounds = bounds.beside(verified.header.bounds)
         rows += sidecar_rows(source.index, verified, sidecar)
-    return source_rows([row for row in rows if row.pos >= keeps_from])
+    return source_rows([row for row in rows if is_kept(row, bounds)])
 
 
 def check_accounted(state: State, source: EnrolledSource) -> None:
@@ -73,6 +80,18 @@ def is_accounted(state: State, source: EnrolledSource) -> bool:
     except IndexUnverifiedError:
         return False
     return True
+
+
+def count_events(state: State, source: EnrolledSource) -> int:
+    """How many events the kept sidecars of a source hold, but for its user messages; from what is signed alone.
+
+    Raises:
+        SidecarError: its newest sidecar is not to be believed.
+    """
+    if not source.entries:
+        return 0
+    stored = sum(entry.count for entry in source.kept)
+    return stored - (state.sidecar(source.entries[-1]).header.user_messages or 0)
 
 
 def judged(state: State, source: EnrolledSource) -> Judgement:

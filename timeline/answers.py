@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from sidecars.consent import StandingConsent
-from sidecars.event import Event
+from sidecars.event import CORRECTION, USER_MESSAGE, Event, Run
 from sidecars.leaf import Enrollment
 from timeline.clock import format_utc
 from timeline.search import Answer, Card, Status
 from timeline.terms import Query
 from timeline.understanding import Judgement
-from timeline.view import EnrolledSource, LogView
+from timeline.view import EnrolledSource, Generation, LogView
 
 if TYPE_CHECKING:
     from sidecars.lineage import Fork
@@ -34,6 +34,12 @@ RECEIPT_SCHEMA: Final = "agentspine.session-timeline-host-receipt/v1"
 ENROLLMENT_SCHEMA: Final = "agentspine.session-timeline-private-enrollment/v1"
 CONSENT_SCHEMA: Final = "timeline-consent/v1"
 INSPECTION_SCHEMA: Final = "timeline-inspection/v1"
+
+_STATEMENT_NAMES: Final = {
+    USER_MESSAGE: "user-message-candidate",
+    CORRECTION: "explicit-next-step-correction",
+}
+"""Statements by kind, as the reference names them."""
 
 Json = dict[str, Any]
 
@@ -79,19 +85,10 @@ def search_answer(answer: Answer, view: LogView, *, at_ms: int | None, query: Qu
 def card_json(card: Card) -> Json:
     """One evidence card."""
     event = card.event
-    found: Json = {
+    return {
         "id": event.id,
         "at": None if event.at is None else format_utc(event.at),
-        "kind": "objective-result",
-        "measure": event.kind,
-        "runner": event.runner,
-        "outcome": event.outcome.value,
-        "count": _count(event),
-        "testLabel": event.label,
-        "binding": event.binding,
-        "tool": event.tool,
-        "flags": list(event.flags),
-        "fingerprint": event.fingerprint,
+        **(_statement_json(event) if event.run is None else _result_json(event, event.run)),
         "sourceDigest": source_digest(card.source),
         "sourceProvider": card.source.enrollment.binding.host,
         "sessionRef": session_ref(card.source.enrollment),
@@ -102,6 +99,30 @@ def card_json(card: Card) -> Json:
         ),
         "trust": "untrusted-session-history",
         "authority": AUTHORITY,
+    }
+
+
+def _statement_json(event: Event) -> Json:
+    """What a card says of a person's statement: that there is one, by whom, and that nobody has interpreted it."""
+    found: Json = {"kind": _STATEMENT_NAMES[event.kind], "speakerRole": "user"}
+    if event.kind == USER_MESSAGE:
+        found["interpretationStatus"] = "unresolved"
+    return found
+
+
+def _result_json(event: Event, run: Run) -> Json:
+    """What a card says of an objective result."""
+    found: Json = {
+        "kind": "objective-result",
+        "measure": event.kind,
+        "runner": run.runner,
+        "outcome": run.outcome.value,
+        "count": event_count(event),
+        "testLabel": event.label,
+        "binding": run.binding,
+        "tool": run.tool,
+        "flags": list(event.flags),
+        "fingerprint": run.fingerprint,
     }
     for name, value in (
         ("passed", event.passed),
@@ -202,6 +223,7 @@ def index_answer(result: "IndexResult") -> Json:
         "operations": result.operations,
         "added": result.added,
         "events": result.events,
+        "userMessages": result.user_messages,
         "evicted": result.evicted,
         **_judgement(result.judgement),
         "records": tallies.records,
@@ -315,9 +337,18 @@ def encode(value: Json) -> bytes:
 
 def source_digest(source: EnrolledSource) -> str:
     """The public digest of the snapshot that counts, of a followed file the newest; it tells nothing of its path."""
-    wire, newest = source.enrollment.source, source.newest
-    times = (str(newest.mtime_ns), str(newest.ctime_ns))
-    parts = (wire.path, wire.device, wire.inode, str(newest.size), *times)
+    return _digest_of(source, source.newest)
+
+
+def enrolled_digest(source: EnrolledSource) -> str:
+    """The same of the snapshot that was enrolled: it stays while a followed file grows, so that memory may name it."""
+    return _digest_of(source, source.generations[0])
+
+
+def _digest_of(source: EnrolledSource, generation: Generation) -> str:
+    wire = source.enrollment.source
+    times = (str(generation.mtime_ns), str(generation.ctime_ns))
+    parts = (wire.path, wire.device, wire.inode, str(generation.size), *times)
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
@@ -353,7 +384,8 @@ def _following(source: EnrolledSource, *, pending: bool | None) -> Json:
     return found if pending is None else {**found, "prefixProof": _prefix_proof(pending=pending)}
 
 
-def _count(event: Event) -> Json | None:
+def event_count(event: Event) -> Json | None:
+    """How many of how many passed, where a runner said both."""
     if event.passed is None or not event.total or event.passed > event.total:
         return None
     return {"value": event.passed, "total": event.total}

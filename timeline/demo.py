@@ -16,6 +16,7 @@ from pathlib import Path
 
 import msgspec
 
+from sidecars.event import Outcome
 from timeline import answers, service
 from timeline.clock import SystemClock, format_utc
 from timeline.errors import DemoError
@@ -194,12 +195,12 @@ def _index_and_search(stage: _Stage, failed_ms: int) -> None:
     stage.step(f"timeline search --at {format_utc(failed_ms)} --window 1")
     by_time = _search(stage, window=Window(failed_ms, 1000))
     _require(
-        {card.event.outcome.value for card in by_time.cards} >= {"fail"}, "the failing run is found by time"
+        {card.event.outcome for card in by_time.cards} >= {Outcome.FAIL}, "the failing run is found by time"
     )
     stage.step("timeline search pytest passed")
     by_terms = _search(stage, terms=("pytest", "passed"))
     card = by_terms.cards[0].event
-    _require((card.passed, card.exit_code, card.outcome.value) == (2, 0, "pass"), "2 passed, exit 0")
+    _require((card.passed, card.exit_code, card.outcome) == (2, 0, Outcome.PASS), "2 passed, exit 0")
     stage.proved("each card was derived again from the transcript's own bytes just now")
 
 

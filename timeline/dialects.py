@@ -11,6 +11,7 @@ The measurements behind each rule: docs/spec/hooks.md.
 
 import re
 from collections.abc import Mapping
+from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
@@ -25,6 +26,9 @@ from timeline.limits import HOOK_INPUT_BYTES_MAX, PATH_BYTES_MAX
 
 CONTEXT_CHARACTERS_MAX: Final = 10_000
 """What Claude Code takes as ``additionalContext``; longer text is cut off for every host."""
+
+KING_MESSAGE_BYTES_MAX: Final = 1200
+"""What King takes as ``message`` (reference interface). Cut in the middle it would be no packet: more is not said."""
 
 TOOL_PREFIX: Final = "mcp__timeline__"
 CLAUDE_PLUGIN_PREFIX: Final = "mcp__plugin_timeline_timeline__"
@@ -65,11 +69,22 @@ class Subscription(msgspec.Struct, frozen=True):
     matcher: str | None = None
 
 
+class ContextForm(StrEnum):
+    """How a host is given text for its model."""
+
+    ADDITIONAL = "additionalContext"
+    """A field of that name."""
+    MESSAGE = "message"
+    """A field of that name, within fewer bytes."""
+    PLAIN = "plain"
+    """One line of plain text."""
+
+
 class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     """One host's way. Names of sessions and folders are those of ``timeline.hosts``.
 
     ``tool_use`` are the fields that may name a tool use, ``agent`` the field that names an agent. ``context`` are the
-    events whose answer may put text before the model; ``context_is_text`` where that is plain text.
+    events whose answer may put text before the model, and ``context_form`` is how.
     """
 
     subscriptions: tuple[Subscription, ...]
@@ -77,7 +92,7 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     agent: str | None = None
     rewrites: bool = False
     context: frozenset[str] = frozenset()
-    context_is_text: bool = False
+    context_form: ContextForm = ContextForm.ADDITIONAL
     stop_wants_json: bool = False
 
 
@@ -125,9 +140,11 @@ _KIMI: Final = Dialect(
     ),
     tool_use=("tool_call_id",),
     context=frozenset({"UserPromptSubmit"}),
-    context_is_text=True,
+    context_form=ContextForm.PLAIN,
 )
-_KING: Final = msgspec.structs.replace(_KIMI, tool_use=("tool_call_id", "tool_use_id"))
+_KING: Final = msgspec.structs.replace(
+    _KIMI, tool_use=("tool_call_id", "tool_use_id"), context_form=ContextForm.MESSAGE
+)
 
 DIALECTS: Final[Mapping[str, Dialect]] = MappingProxyType(
     {"codex": _CODEX, "claude": _CLAUDE, "king": _KING, "kimi": _KIMI}
@@ -269,16 +286,27 @@ def takes_context(host: str, event: str) -> bool:
     return event in DIALECTS[host].context
 
 
+def context_form(host: str) -> ContextForm:
+    """How the host is given text for its model."""
+    return DIALECTS[host].context_form
+
+
 def context(host: str, event: str, text: str) -> bytes:
     """Text for the model, marked as no word of the user's by the host; nothing where the host does not take it then."""
     dialect = DIALECTS[host]
     bounded = text.strip()[:CONTEXT_CHARACTERS_MAX]
     if event not in dialect.context or not bounded:
         return b""
-    if dialect.context_is_text:
-        # One line, and never one that the host would read as JSON.
-        return f"Timeline: {' '.join(bounded.split())}\n".encode()
-    return _line(event, additionalContext=bounded)
+    match dialect.context_form:
+        case ContextForm.PLAIN:
+            # One line, and never one that the host would read as JSON.
+            line = " ".join(bounded.split())
+            return (line if line.startswith("Timeline ") else f"Timeline: {line}").encode() + b"\n"
+        case ContextForm.MESSAGE:
+            fits = len(bounded.encode()) <= KING_MESSAGE_BYTES_MAX
+            return _line(event, message=bounded) if fits else b""
+        case ContextForm.ADDITIONAL:
+            return _line(event, additionalContext=bounded)
 
 
 def _line(event: str, **said: object) -> bytes:

@@ -1,6 +1,6 @@
-"""Where a raw ``ToolResult`` becomes a redacted ``Event``, and where a stored event is derived again.
+"""Where a raw ``ToolResult`` or a statement becomes a redacted ``Event``, and where a stored event is derived again.
 
-This is the only place where the two types meet (ADR 0003). What leaves here is numbers, closed words and digests;
+This is the only place where the types meet (ADR 0003). What leaves here is numbers, closed words and digests;
 the command becomes a keyed fingerprint, so that two runs of one suite are recognised without keeping its words.
 """
 
@@ -20,6 +20,7 @@ from sidecars.encoding import to_base64url
 from sidecars.event import Event, EventLine, Outcome, event_id
 from timeline.limits import KIB, READ_BYTES
 from timeline.source import OpenSource
+from timeline.statements import StatementLine, refer_to
 
 _FINGERPRINT_BYTES = 16
 _HEADER_GUESS_BYTES = 64 * KIB
@@ -64,6 +65,16 @@ def event_of(result: ToolResult, *, source_ref: str, fingerprint_key: bytes) -> 
         duration_ms=objective.duration_ms,
         flags=tuple(flag.value for flag in objective.flags),
     )
+
+
+def statement_event(said: StatementLine, *, source_ref: str) -> Event:
+    """The event that a statement of a person is: a reference to its line (T33, T35).
+
+    Raises:
+        SidecarError: it has a value that cannot be stored.
+    """
+    lines = (EventLine("prompt", said.offset, said.length, str(Digest(said.sha256))),)
+    return Event(id=event_id(source_ref, lines), kind=said.kind, lines=lines, at=_reliable(said.at_ms))
 
 
 def _reliable(at_ms: int | None) -> int | None:
@@ -144,9 +155,13 @@ def derive_again(
 ) -> Event | None:
     """What exactly these lines tell when they are read anew; compared with the stored event (T22, T28).
 
+    Lines of a result tell no statement and a statement's line no result: whichever is found is all that they tell.
+
     Raises:
         SidecarError: a value cannot be stored.
     """
+    if len(lines) == 1 and (said := refer_to(adapter, header, lines[0])) is not None:
+        return statement_event(said, source_ref=source_ref)
     result = adapter.derive(header, lines)
     if result is None:
         return None

@@ -10,6 +10,7 @@ from typing import Final
 
 from adapters.base import Adapter, Header
 from adapters.lines import CitedLine
+from adapters.record import Statement
 from sidecars.digest import Digest
 from sidecars.errors import DigestMismatchError
 from sidecars.event import Event, parse_event
@@ -41,6 +42,52 @@ def verify_event(
         TranscriptChangedError, TranscriptRewrittenError: a line's bytes are not those that were indexed.
         SourceError: the file cannot be read.
     """
+    again = derive_again(
+        adapter,
+        header,
+        _read_lines(source, opened, event),
+        source_ref=source.enrollment.source.ref,
+        fingerprint_key=state.keystore.fingerprint_key,
+    )
+    return again == event
+
+
+def read_statement_again(
+    state: State,
+    source: EnrolledSource,
+    adapter: Adapter,
+    header: Header,
+    opened: OpenSource,
+    event: Event,
+) -> Statement | None:
+    """The words of a stored statement, read again from exactly its line; ``None`` where it no longer reads as stored.
+
+    They are whole and in memory only (T35). A capture is the one use that may keep them.
+
+    Raises:
+        TranscriptChangedError, TranscriptRewrittenError: the line's bytes are not those that were indexed.
+        SourceError: the file cannot be read.
+    """
+    if not event.is_statement:
+        return None
+    (line,) = _read_lines(source, opened, event)
+    again = derive_again(
+        adapter,
+        header,
+        [line],
+        source_ref=source.enrollment.source.ref,
+        fingerprint_key=state.keystore.fingerprint_key,
+    )
+    return adapter.read_statement(header, line) if again == event else None
+
+
+def _read_lines(source: EnrolledSource, opened: OpenSource, event: Event) -> list[CitedLine]:
+    """The exact lines of an event.
+
+    Raises:
+        TranscriptChangedError, TranscriptRewrittenError: one of them has other bytes than those that were indexed.
+        SourceError: the file cannot be read.
+    """
     lines = []
     for line in event.lines:
         content = opened.read(line.offset, line.length)
@@ -50,14 +97,7 @@ def verify_event(
             )
             raise _OTHER_BYTES[source.enrollment.mode](message)
         lines.append(CitedLine(line.offset, content, line.part))
-    again = derive_again(
-        adapter,
-        header,
-        lines,
-        source_ref=source.enrollment.source.ref,
-        fingerprint_key=state.keystore.fingerprint_key,
-    )
-    return again == event
+    return lines
 
 
 def stored_event(state: State, source: EnrolledSource, row: EventRow) -> Event:

@@ -3,7 +3,8 @@
 Leaves were verified one by one; this fold adds the rules between them. A sidecar belongs to an enrollment that
 exists and was not taken back, segments come in order, and a receipt is spent once (T6). A newer enrollment of the
 same session and path replaces the older one; one that rests on a standing consent does not bring back what was
-revoked. Only a followed file is extended, each time from the generation before.
+revoked. Only a followed file is extended, each time from the generation before. Assertions are tallied; the rules
+between them are those of ``timeline.world``.
 """
 
 from collections.abc import Iterable
@@ -16,6 +17,7 @@ from sidecars.errors import BrokenLinkError
 from sidecars.leaf import (
     AnchorPolicy,
     AnchorRecovery,
+    AssertionEntry,
     ConsentPolicy,
     Enrollment,
     Extension,
@@ -28,6 +30,7 @@ from sidecars.leaf import (
     SidecarEntry,
 )
 from sidecars.lineage import Fork, Restoration
+from timeline.assertion_row import row_of
 from timeline.errors import LogRefusedError
 from timeline.understanding import FormatDecision, FormatRules
 from timeline.view import (
@@ -57,6 +60,7 @@ class LogFold:
         self._anchors, self._fork = before.anchors, before.fork
         self._restorations, self._recoveries = before.restorations, before.recoveries
         self._receipts, self._consents = before.receipts, before.consents
+        self._assertions = before.assertions
         self._spent: set[str] = set()
         """Receipts that were spent since."""
         self._sources = dict(zip(map(_id_of, before.sources), before.sources, strict=True))
@@ -66,11 +70,14 @@ class LogFold:
         """The newest enrollment of each transcript, once an enrollment has been met."""
         self._refused: LogRefusedError | None = None
 
-    def add(self, leaf: Leaf) -> None:
-        """Add the next leaf. The first that contradicts those before it ends the fold: ``view`` refuses then."""
+    def add(self, leaf: Leaf, hashed: bytes) -> None:
+        """Add the next leaf, whose hash in the tree is ``hashed``.
+
+        The first that contradicts those before it ends the fold: ``view`` refuses then.
+        """
         if self._refused is None:
             try:
-                self._add(leaf)
+                self._add(leaf, hashed)
             except LogRefusedError as error:
                 self._refused = error
 
@@ -96,15 +103,18 @@ class LogFold:
             self._restorations,
             self._recoveries,
             self._consents,
+            self._assertions,
         )
 
-    def _add(self, leaf: Leaf) -> None:
+    def _add(self, leaf: Leaf, hashed: bytes) -> None:
         sources = self._sources
         self._newest_ms = max(self._newest_ms, leaf.at)
         match leaf.body:
             case SidecarEntry() as body:
                 source = _sound(sources, leaf, body)
                 self._added_to(source).add(leaf, source, body)
+            case AssertionEntry() as body:
+                self._assertions = self._assertions.with_row(row_of(leaf, body, hashed))
             case FormatPolicy() as body:
                 self._formats = _with_format(self._formats, leaf, body)
             case Enrollment() as body:
@@ -228,15 +238,17 @@ class _Added:
         )
 
 
-def fold_leaves(leaves: Iterable[Leaf], onto: LogView | None = None) -> LogView:
+def fold_leaves(leaves: Iterable[Leaf], hashes: Iterable[bytes], onto: LogView | None = None) -> LogView:
     """Add up all leaves of a log from the first on, or those that follow on what ``onto`` has added up.
+
+    ``hashes`` are the hashes of the leaves in the tree.
 
     Raises:
         LogRefusedError: a leaf contradicts those before it.
     """
     fold = LogFold(onto)
-    for leaf in leaves:
-        fold.add(leaf)
+    for leaf, hashed in zip(leaves, hashes, strict=True):
+        fold.add(leaf, hashed)
     return fold.view()
 
 

@@ -27,6 +27,7 @@ from timeline.guard.enrollment import is_following
 from timeline.hosts import HOSTS
 from timeline.limits import HEAD_BYTES, INDEX_BYTES_MAX, INDEX_BYTES_MIN
 from timeline.prefix import open_enrolled
+from timeline.projection import is_user_message
 from timeline.provider import adapter_for
 from timeline.segment import Reached, find_reached, span_work, tallies_of
 from timeline.source import OpenSource
@@ -40,13 +41,17 @@ Progress = Callable[[int, int], None]
 
 
 class IndexResult(msgspec.Struct, frozen=True):
-    """What indexing did. ``pending`` are the bytes of an unfinished last line."""
+    """What indexing did. ``events`` are those kept but for the ``user_messages``; ``added`` and ``evicted`` too.
+
+    ``pending`` are the bytes of an unfinished last line.
+    """
 
     source: EnrolledSource
     indexed: int
     size: int
     added: int
     events: int
+    user_messages: int
     evicted: int
     operations: int
     judgement: Judgement
@@ -173,12 +178,14 @@ def reading_work(
             progress(reached.position, size)
     if not size:
         adapter.read_header(b"")  # refuses, with the reason: a file without a byte is no transcript yet
+    messages = sum(map(is_user_message, reached.rows.events))
     return IndexResult(
         source=source,
         indexed=reached.position,
         size=size,
         added=added,
-        events=len(reached.rows.events),
+        events=len(reached.rows.events) - messages,
+        user_messages=messages,
         evicted=reached.evicted,
         operations=done,
         judgement=judge(state.view.formats, adapter.host, reached.understanding, reached.tallies),

@@ -35,6 +35,9 @@ READ_BYTES: Final = 1 * MIB
 EVENTS_PER_SOURCE_MAX: Final = 4096
 """Events kept for a source; the oldest by position go first (T34, ADR 0008)."""
 
+USER_MESSAGES_PER_SOURCE_MAX: Final = 256
+"""User messages among them; they take what room the other events leave, and never that of one (T33)."""
+
 CARDS_MAX: Final = 8
 """Cards in one answer (T23)."""
 
@@ -85,6 +88,29 @@ TOOL_USE_CHARACTERS_MAX: Final = 256
 SEARCH_CHARACTERS_MIN: Final = 3
 SEARCH_CHARACTERS_MAX: Final = 512
 """The query of a tool call (reference interface); it holds two terms."""
+
+# -- the world model's tools (docs/spec/capture.md) --------------------------------------------------------------
+STABLE_ID_CHARACTERS_MAX: Final = 32 + 1 + 191
+"""A namespace, a colon and a name (reference interface)."""
+
+WORLD_ITEMS_DEFAULT: Final = 100
+WORLD_ITEMS_MAX: Final = 500
+"""Items of each collection that a view may be asked for (reference interface)."""
+
+WORLD_READ_MAX: Final = 500
+"""Assertions that are read for a view over all subjects, the newest that its reader may see: some 50 ms."""
+
+HOOK_READ_MAX: Final = 64
+"""The same for a hook, which has a tenth of a second: some 25 ms, and more facts than fit."""
+
+HOOK_ABOUT_MAX: Final = 16
+"""Assertions of each kind about the task itself that a hook reads; three of them are quoted at most."""
+
+HOOK_CONTEXT_BYTES_MAX: Final = 4 * KIB
+"""A hook's whole answer that tells of what is remembered: every prompt pays for it."""
+
+INTERPRETATION_BYTES_MAX: Final = 4 * KIB
+"""The interpretation in a capture: four ids, a step of 500 characters and a question of 300."""
 
 # -- external anchors (X5, integrity §1.3, §3.3) ---------------------------------------------------------------
 FRESHNESS_SECONDS_DEFAULT: Final = 24 * 3600

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from timeline.account import judged
+from timeline.account import count_events, judged
 from timeline.activity import SessionReport, SilentSession
 from timeline.assurance import find_standing
 from timeline.daemon_status import Ask, DaemonFound, find_daemon
@@ -140,7 +140,7 @@ def _source(state: State, source: EnrolledSource, now_ms: int) -> SourceSeen:
         session=enrollment.binding.session,
         mode=enrollment.mode,
         standing=_standing(source, now_ms),
-        events=sum(entry.count for entry in source.kept),
+        events=count_events(state, source),
         understanding=None if judgement is None else judgement.understanding,
         until_ms=until_ms,
     )

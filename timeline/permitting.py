@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from timeline.account import count_events
 from timeline.answers import AUTHORITY, Json
 from timeline.binding import Binding
 from timeline.config import load_config
@@ -141,7 +142,7 @@ def lifecycle_hint(session: Session, *, host: str, hook_session: str, cwd: str) 
         own, prior = own_source(state, binding), prior_sources(state, binding, providers=False)
         if own is None and not prior:
             return None
-        events = 0 if own is None else sum(entry.count for entry in own.kept)
+        events = 0 if own is None else count_events(state, own)
         origin = ", of a simulated host" if state.view.simulated_host else ""
     said = "not enrolled yet" if own is None else f"enrolled, {events} results indexed"
     return (

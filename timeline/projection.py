@@ -14,11 +14,11 @@ from typing import Final
 import msgspec
 
 from sidecars.event import Event
-from sidecars.sidecar import EventRange
+from sidecars.sidecar import Bounds, EventRange
 from timeline.errors import QueryError
 from timeline.schema import SETTING_VOCABULARY
 from timeline.store import EventRow, Store
-from timeline.terms import event_mask, label_number, mask_bits, vocabulary_digest
+from timeline.terms import MESSAGE_BIT, event_mask, label_number, mask_bits, vocabulary_digest
 
 _ID_BITS = 64
 _SIGN = 1 << 63
@@ -57,6 +57,16 @@ def event_row(event: Event, place: EventRange, *, source: int, segment: int, pay
         length=place.length,
         id64=id_number(event.id),
     )
+
+
+def is_user_message(row: EventRow) -> bool:
+    """Whether a row is that of a user message, which is bounded and found apart from all other events."""
+    return row.mask & MESSAGE_BIT != 0
+
+
+def is_kept(row: EventRow, bounds: Bounds) -> bool:
+    """Whether a row lies above the bounds of its source."""
+    return bounds.keeps(row.pos, is_user_message=is_user_message(row))
 
 
 def id_number(event_id: str) -> int:

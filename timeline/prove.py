@@ -19,7 +19,7 @@ from sidecars.note import Note, NoteSignature, format_note, parse_note
 from sidecars.proven import Proven, verify_bundle
 from sidecars.sidecar import Sidecar
 from timeline.account import check_accounted
-from timeline.errors import EventNotFoundError
+from timeline.errors import EventNotFoundError, QueryError
 from timeline.projection import parse_event_id
 from timeline.service import Session, asked_sources
 from timeline.state import State
@@ -62,6 +62,9 @@ def prove_event(session: Session, root: str, event_id: str, *, form: Form = "bun
     number = parse_event_id(event_id)
     with session.reading() as state:
         place = _find_event(state, asked_sources(state, session, root, None), event_id, number)
+        if form == "in-toto" and place.sidecar.events[place.number].is_statement:
+            message = "an attestation is of a test result, and what a person typed is none"
+            raise QueryError(message, hint="a proof in the other form shows that the line is on record")
         return _prove(state, place, form)
 
 

@@ -8,12 +8,12 @@ and says nothing about what lies outside the caller's own scope. Permits are iss
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 import msgspec
 
 from adapters.errors import AdapterError
-from timeline.account import judged
+from timeline.account import count_events, judged
 from timeline.answers import (
     AUTHORITY,
     SEARCH_SCHEMA,
@@ -24,15 +24,14 @@ from timeline.answers import (
     source_digest,
 )
 from timeline.binding import binding_of
+from timeline.capturing import CAPTURE_SCHEMA, Asked, capture
 from timeline.clock import format_utc
 from timeline.config import Config, load_config
 from timeline.errors import SourceError
 from timeline.extend import current
+from timeline.guard.asked import ViewAsked
 from timeline.guard.enrollment import Consent, check_consent, decide_consent, is_following
-from timeline.guard.errors import (
-    CrossProviderError,
-    WorldStateUnavailableError,
-)
+from timeline.guard.errors import CrossProviderError
 from timeline.guard.permit import Permit, PermitBook, Spent
 from timeline.guard.request import (
     Request,
@@ -45,13 +44,15 @@ from timeline.index import index_source
 from timeline.limits import INDEX_BYTES_MAX
 from timeline.prior import not_enrolled, own_source, prior_sources, window_of
 from timeline.project import project_of
+from timeline.remembering import SUGGESTION_SCHEMA, record_suggestion, session_briefing, world_view
 from timeline.search import Answer, Status, search
 from timeline.service import REFUSALS, Session, is_in_scope
 from timeline.state import State
 from timeline.view import EnrolledSource
+from timeline.world.briefing import BRIEFING_SCHEMA
+from timeline.world.context import CONTEXT_SCHEMA
 
 INDEX_SCHEMA: Final = "agentspine.session-timeline-index/v1"
-CAPTURE_SCHEMA: Final = "agentspine.timeline-world-capture/v1"
 STATUS_SCHEMA: Final = "timeline-status/v1"
 
 
@@ -103,6 +104,15 @@ class _Admission:
         if not found:
             raise not_enrolled()
         self.selected = found[0]
+
+
+class _Granted(NamedTuple):
+    """A call whose permit is spent: the session's own source and the selected one, as they stand."""
+
+    own: EnrolledSource
+    source: EnrolledSource
+    spent: Spent
+    config: Config
 
 
 # -- the tools -------------------------------------------------------------------------------------------------
@@ -183,16 +193,60 @@ def _read_on(session: Session, source: EnrolledSource, config: Config) -> None:
 
 
 def capture_call(session: Session, book: PermitBook, given: ToolCall) -> Json:
-    """``session_timeline_capture``: spends its permit, and answers that there is no world model yet."""
+    """``session_timeline_capture``: one event into the world model, read again in its source (T18, T27 to T32)."""
 
     def use() -> Json:
         request, call = _parse(Tool.CAPTURE, given)
-        with session.reading() as state:
-            _spend(session, book, state, request, call)
-        message = "there is no world model to capture into"
-        raise WorldStateUnavailableError(message)
+        with session.writing() as state:
+            granted = _grant(session, book, state, request, call)
+            asked = Asked(granted.own, granted.source, request, granted.config.strict_formats)
+            return {**capture(state, asked), **_bond(state, granted.spent)}
 
     return _answered(CAPTURE_SCHEMA, use)
+
+
+def record_call(session: Session, book: PermitBook, given: ToolCall) -> Json:
+    """``record_world_assertion``: what a model suggests, and no more than that (W1 to W4)."""
+
+    def use() -> Json:
+        request, call = _parse(Tool.RECORD, given)
+        with session.writing() as state:
+            granted = _grant(session, book, state, request, call)
+            if request.suggestion is None:
+                message = "a request of this tool has a suggestion"
+                raise RuntimeError(message)
+            tool_use = granted.spent.permit.tool_use
+            recorded = record_suggestion(state, granted.own, request.suggestion, tool_use=tool_use)
+            return {**recorded, **_bond(state, granted.spent)}
+
+    return _answered(SUGGESTION_SCHEMA, use)
+
+
+def context_call(session: Session, book: PermitBook, given: ToolCall) -> Json:
+    """``world_context``: facts, conflicts, proposals and stale items, each apart (W10 to W18)."""
+
+    def use() -> Json:
+        request, call = _parse(Tool.CONTEXT, given)
+        with session.reading() as state:
+            granted = _grant(session, book, state, request, call)
+            return {
+                **world_view(state, granted.own, request.view or ViewAsked()),
+                **_bond(state, granted.spent),
+            }
+
+    return _answered(CONTEXT_SCHEMA, use)
+
+
+def briefing_call(session: Session, book: PermitBook, given: ToolCall) -> Json:
+    """``session_briefing``: where the session's task stands, in one short view (W19, W49)."""
+
+    def use() -> Json:
+        request, call = _parse(Tool.BRIEFING, given)
+        with session.reading() as state:
+            granted = _grant(session, book, state, request, call)
+            return {**session_briefing(state, granted.own), **_bond(state, granted.spent)}
+
+    return _answered(BRIEFING_SCHEMA, use)
 
 
 def status_call(session: Session, book: PermitBook, given: ToolCall) -> Json:
@@ -217,6 +271,12 @@ def _parse(tool: Tool, given: ToolCall) -> tuple[Request, Call]:
 def _spend(
     session: Session, book: PermitBook, state: State, request: Request, call: Call
 ) -> tuple[EnrolledSource, Spent, Config]:
+    """As ``_grant``, for tools that do not care whose session asks."""
+    granted = _grant(session, book, state, request, call)
+    return granted.source, granted.spent, granted.config
+
+
+def _grant(session: Session, book: PermitBook, state: State, request: Request, call: Call) -> _Granted:
     """Spend the permit of a call; nothing of a transcript was opened yet.
 
     Raises:
@@ -224,10 +284,10 @@ def _spend(
     """
     admission = _Admission(session, state, request, call)
     spent = book.spend(request, call, session.ports.clock.now_ms(), admission.admit)
-    if admission.selected is None:
+    if admission.own is None or admission.selected is None:
         message = "a permit for a transcript names one"
         raise RuntimeError(message)
-    return admission.selected, spent, admission.config
+    return _Granted(admission.own, admission.selected, spent, admission.config)
 
 
 def _found(state: State, found: Answer, request: Request, source: EnrolledSource, spent: Spent) -> Json:
@@ -258,7 +318,7 @@ def _standing(state: State, own: EnrolledSource | None) -> Json:
         "sourceDigest": source_digest(own),
         "size": own.newest.size,
         "indexedBytes": state.sidecar(own.entries[-1]).header.end if is_indexed else 0,
-        "events": sum(entry.count for entry in own.kept),
+        "events": count_events(state, own),
         "understanding": judged(state, own).understanding if is_indexed else None,
         "priorSessions": len(prior_sources(state, binding_of(enrollment.binding), providers=False)),
         "confirmedAt": format_utc(enrollment.confirmed_at),
@@ -293,5 +353,8 @@ TOOLS: Final[Mapping[Tool, Callable[[Session, PermitBook, ToolCall], Json]]] = {
     Tool.SEARCH: search_call,
     Tool.CAPTURE: capture_call,
     Tool.STATUS: status_call,
+    Tool.RECORD: record_call,
+    Tool.CONTEXT: context_call,
+    Tool.BRIEFING: briefing_call,
 }
 """Every tool with what answers it."""

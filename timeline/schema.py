@@ -9,14 +9,14 @@ import sqlite3
 from contextlib import closing
 from typing import Any, Final
 
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
 """Number of the newest migration; kept in ``PRAGMA user_version``."""
 
 APPLICATION_ID: Final = 0x544C_4E31
 """``PRAGMA application_id``: says that this database is ours (``TLN1``)."""
 
 # The columns of a primary key come first: `integrity_check` of SQLite 3.40 else reads others in their place.
-TABLES: Final = {
+_FIRST: Final = {
     "leaf": """CREATE TABLE leaf (
     idx INTEGER PRIMARY KEY,
     salt BLOB NOT NULL,
@@ -66,15 +66,49 @@ TABLES: Final = {
     value BLOB NOT NULL
 ) STRICT""",
 }
-"""Every object of the schema and the one statement that makes it; compared at every opening."""
+"""Every object of version 1 and the one statement that makes it."""
+
+_ASSERTIONS: Final = {
+    "assertion": """CREATE TABLE assertion (
+    leaf INTEGER PRIMARY KEY,
+    id TEXT NOT NULL,
+    tenant TEXT NOT NULL,
+    subject TEXT NOT NULL,
+    predicate TEXT NOT NULL,
+    project TEXT,
+    user TEXT NOT NULL,
+    privacy TEXT NOT NULL,
+    "group" TEXT,
+    portal TEXT,
+    thread TEXT,
+    evidence_kind TEXT NOT NULL,
+    knowledge TEXT,
+    observed_at INTEGER NOT NULL,
+    expires_at INTEGER,
+    supersedes TEXT NOT NULL,
+    value_digest BLOB NOT NULL,
+    hash BLOB NOT NULL,
+    replaced INTEGER
+) STRICT""",
+    "assertion_by_id": "CREATE INDEX assertion_by_id ON assertion (id)",
+    "assertion_by_subject": "CREATE INDEX assertion_by_subject ON assertion (subject, tenant, project, predicate)",
+    "assertion_by_time": """CREATE INDEX assertion_by_time ON assertion (tenant, project, observed_at, leaf)
+    WHERE replaced IS NULL""",
+    "assertion_by_replacement": """CREATE INDEX assertion_by_replacement ON assertion (replaced)
+    WHERE replaced IS NOT NULL""",
+}
+"""What version 2 adds. ``replaced`` is the leaf of the first assertion that supersedes this one."""
+
+TABLES_OF: Final = {1: _FIRST, 2: {**_FIRST, **_ASSERTIONS}}
+"""Every object of each version that can be opened; compared at every opening."""
 
 MIGRATION_OBJECTS: Final = frozenset(
     {("table", "_sqlite_migrations"), ("index", "idx__sqlite_migrations_migration_set_name")}
 )
-"""What sqlite-utils keeps of the migrations it has run: nothing else may stand beside ``TABLES``."""
+"""What sqlite-utils keeps of the migrations it has run: nothing else may stand beside the tables."""
 
 PROJECTIONS: Final = ("event", "pair", "number")
-"""Tables that can be rebuilt."""
+"""Tables of the search index: the rows of each belong to a source, and can be rebuilt from its sidecars."""
 
 SETTING_VOCABULARY: Final = 1
 """Digest of the vocabulary that the masks were made with; another one means: rebuild."""
@@ -101,7 +135,7 @@ def empty_database() -> bytes:
 
 
 def migrate(connection: sqlite3.Connection) -> None:
-    """Bring a database to ``SCHEMA_VERSION``.
+    """Bring a database to ``SCHEMA_VERSION``; inside a transaction where it is not a new one.
 
     Raises:
         sqlite3.Error: a statement failed.
@@ -114,7 +148,12 @@ def migrate(connection: sqlite3.Connection) -> None:
 
     @migrations()
     def m001_initial(database: Any) -> None:  # noqa: ANN401  (sqlite_utils types its argument so)
-        for statement in TABLES.values():
+        for statement in _FIRST.values():
+            database.execute(statement)
+
+    @migrations()
+    def m002_assertions(database: Any) -> None:  # noqa: ANN401  (as above)
+        for statement in _ASSERTIONS.values():
             database.execute(statement)
 
     database = sqlite_utils.Database(connection, execute_plugins=False)

@@ -27,7 +27,7 @@ from timeline.projection import near_bits
 from timeline.provider import adapter_for
 from timeline.state import State
 from timeline.store import EventRow
-from timeline.terms import Query
+from timeline.terms import MESSAGE_BIT, Query
 from timeline.view import EnrolledSource
 
 
@@ -113,7 +113,7 @@ class SearchScope:
         self._state = state
         self._view = state.view
         self._sources = {source.index: source for source in sources}
-        self._miss: Answer | None = None
+        self._misses: dict[bool, Answer] = {}
         self._strict = strict_formats
 
     def search(self, *, window: Window | None, query: Query | None) -> Answer:
@@ -125,12 +125,14 @@ class SearchScope:
         self._check_current()
         found = _rank(self._state, self._sources, window, query)
         if found is None:
-            return self._not_found()
+            return self._not_found(of_messages=query is not None and query.is_of_messages)
         source, rows = found
         return self._verified(source, rows[:CARDS_MAX], more=len(rows) > CARDS_MAX)
 
-    def find_event(self, event_id: str, id64: int) -> Answer:
-        """The one event with this id, verified like any card.
+    def find_event(
+        self, event_id: str, id64: int, *, window: Window | None = None, query: Query | None = None
+    ) -> Answer:
+        """The one event with this id, verified like any card; it must lie in the window and have the terms, if given.
 
         Raises:
             StateError, SidecarError: the state is not to be believed.
@@ -138,9 +140,11 @@ class SearchScope:
         self._check_current()
         for row in self._state.store.events("WHERE id64 = ?", (id64,)):
             holder = self._sources.get(row.source)
-            if holder is not None and stored_event(self._state, holder, row).id == event_id:
+            if holder is None or not (_is_within(row, window) and _matches(row, query)):
+                continue
+            if stored_event(self._state, holder, row).id == event_id:
                 return self._verified(holder, [row], more=False)
-        return self._not_found()
+        return self._not_found(of_messages=True)
 
     def _verified(self, source: EnrolledSource, rows: Sequence[EventRow], *, more: bool) -> Answer:
         if self._strict and not judged(self._state, source).is_understood:
@@ -148,15 +152,16 @@ class SearchScope:
             return Answer(Status.UNAVAILABLE, error.reason, source=source, hint=error.default_hint)
         return _answer(self._state, source, rows, more=more)
 
-    def _not_found(self) -> Answer:
+    def _not_found(self, *, of_messages: bool) -> Answer:
         for source in self._sources.values():
             # Asked each time: a followed file grows without a change of the state.
             if source.enrollment.mode == "follow" and (reason := find_unread(self._state, source)):
                 hint = "run `timeline index`: it reads on, or says what became of the file"
                 return Answer(Status.INDEX_UNVERIFIED, reason, hint=hint)
-        if self._miss is None:
-            self._miss = _miss(self._state, tuple(self._sources.values()))
-        return self._miss
+        if of_messages not in self._misses:
+            sources = tuple(self._sources.values())
+            self._misses[of_messages] = _miss(self._state, sources, of_messages=of_messages)
+        return self._misses[of_messages]
 
     def _check_current(self) -> None:
         if self._state.view is not self._view:
@@ -186,6 +191,8 @@ def find_event(
     event_id: str,
     id64: int,
     *,
+    window: Window | None = None,
+    query: Query | None = None,
     strict_formats: bool = False,
 ) -> Answer:
     """Look up one event; see ``SearchScope``.
@@ -193,7 +200,8 @@ def find_event(
     Raises:
         StateError, SidecarError: the state is not to be believed.
     """
-    return SearchScope(state, sources, strict_formats=strict_formats).find_event(event_id, id64)
+    scope = SearchScope(state, sources, strict_formats=strict_formats)
+    return scope.find_event(event_id, id64, window=window, query=query)
 
 
 def best_source(
@@ -215,7 +223,7 @@ def _rank(
     if len(allowed) == 1:  # there is nothing to choose from, among however many others
         candidates = allowed
     else:
-        candidates = _by_time(state, window) if window is not None else _by_terms(state, query)
+        candidates = _by_time(state, window, query) if window is not None else _by_terms(state, query)
     seen: set[int] = set()
     for index in candidates:
         source = allowed.get(index)
@@ -228,20 +236,13 @@ def _rank(
     return None
 
 
-def _by_time(state: State, window: Window | None) -> Iterator[int]:
+def _by_time(state: State, window: Window, query: Query | None) -> Iterator[int]:
     """Sources by the distance of their nearest event, the later one first where two are equally near."""
-    if window is None:
-        return
     low, high = window.at_ms - window.half_ms, window.at_ms + window.half_ms
-    after = state.store.query(
-        "SELECT at, source FROM event INDEXED BY event_by_time WHERE at BETWEEN ? AND ? ORDER BY at, source",
-        (window.at_ms, high),
-    )
-    before = state.store.query(
-        "SELECT at, source FROM event INDEXED BY event_by_time WHERE at BETWEEN ? AND ? "
-        "ORDER BY at DESC, source DESC",
-        (low, window.at_ms - 1),
-    )
+    nearest = "SELECT at, source FROM event INDEXED BY event_by_time WHERE at BETWEEN ? AND ? "
+    nearest += _but_messages(query) + " ORDER BY at {0}, source {0}"
+    after = state.store.query(nearest.format("ASC"), (window.at_ms, high))
+    before = state.store.query(nearest.format("DESC"), (low, window.at_ms - 1))
     for _, source in _merge_nearest(window.at_ms, after, before):
         yield source
 
@@ -317,7 +318,9 @@ def _rows_in(state: State, source: int, window: Window | None, query: Query | No
     limit = CARDS_MAX + 1
     if window is not None:
         low, high = window.at_ms - window.half_ms, window.at_ms + window.half_ms
-        condition = "WHERE source = ? AND at BETWEEN ? AND ? ORDER BY at {0}, pos {0}"
+        condition = (
+            f"WHERE source = ? AND at BETWEEN ? AND ? {_but_messages(query)} ORDER BY at {{0}}, pos {{0}}"
+        )
         after = state.store.events(
             condition.format("ASC") + _limit(query, limit), (source, window.at_ms, high)
         )
@@ -339,9 +342,18 @@ def _rows_in(state: State, source: int, window: Window | None, query: Query | No
     yield from state.store.events(f"{condition} ORDER BY pos DESC LIMIT {limit}", values)
 
 
+def _but_messages(query: Query | None) -> str:
+    """A time alone finds what happened: user messages are found by their own two terms only."""
+    return f"AND mask & {MESSAGE_BIT} = 0" if query is None else ""
+
+
 def _limit(query: Query | None, limit: int) -> str:
     """Time alone needs only the nearest rows; with terms as well, every row of the window is looked at."""
     return f" LIMIT {limit}" if query is None else ""
+
+
+def _is_within(row: EventRow, window: Window | None) -> bool:
+    return window is None or (row.at is not None and abs(row.at - window.at_ms) <= window.half_ms)
 
 
 def _matches(row: EventRow, query: Query | None) -> bool:
@@ -360,10 +372,11 @@ def _integer(value: object) -> int:
 # -- misses ----------------------------------------------------------------------------------------------------
 
 
-def _miss(state: State, sources: Sequence[EnrolledSource]) -> Answer:
+def _miss(state: State, sources: Sequence[EnrolledSource], *, of_messages: bool) -> Answer:
     """``not-found`` only where every event of every source asked is accounted for (X14).
 
-    In a source of which lines were not understood an event may stand on one of them.
+    In a source of which lines were not understood an event may stand on one of them. User messages that were given up
+    matter only ``of_messages``: where one of them could be what was asked for.
     """
     partly = False
     for source in sources:
@@ -381,6 +394,12 @@ def _miss(state: State, sources: Sequence[EnrolledSource]) -> Answer:
                 Status.INDEX_UNVERIFIED,
                 "events-evicted",
                 hint="older events of a source were given up at the bound of 4,096; they may match",
+            )
+        if of_messages and header.bounds.statements_from:
+            return Answer(
+                Status.INDEX_UNVERIFIED,
+                "messages-evicted",
+                hint="older user messages of a source were given up at their bound of 256; they may match",
             )
         partly = partly or not judged(state, source).is_understood
     if partly:

@@ -12,18 +12,27 @@ import msgspec
 from adapters.base import Adapter, Cursor, Reader, Verdict, decode_cursor, encode_cursor
 from adapters.record import ToolResult
 from sidecars.errors import MalformedError
-from sidecars.event import Event
+from sidecars.event import USER_MESSAGE, Event
 from sidecars.leaf import Body, Extension, Leaf, SidecarEntry
-from sidecars.sidecar import UNKNOWN_TYPES_MAX, SidecarHeader, Tallies, format_sidecar
+from sidecars.sidecar import UNKNOWN_TYPES_MAX, Bounds, SidecarHeader, Tallies, format_sidecar
 from timeline.account import expected_rows, is_accounted, sidecar_rows
 from timeline.committing import Wanted, Work
 from timeline.errors import FormatNotUnderstoodError
-from timeline.events import event_of
+from timeline.events import event_of, statement_event
 from timeline.extend import current
-from timeline.limits import EVENTS_PER_SOURCE_MAX
-from timeline.projection import SourceRows, source_rows, update_source, write_source, write_vocabulary
+from timeline.limits import EVENTS_PER_SOURCE_MAX, USER_MESSAGES_PER_SOURCE_MAX
+from timeline.projection import (
+    SourceRows,
+    is_kept,
+    is_user_message,
+    source_rows,
+    update_source,
+    write_source,
+    write_vocabulary,
+)
 from timeline.span import Span
 from timeline.state import State
+from timeline.statements import StatementLine
 from timeline.store import EventRow, Store
 from timeline.verified import SealedSidecar
 from timeline.view import EnrolledSource
@@ -34,7 +43,8 @@ _NONCE_BYTES = 16
 class Reached(msgspec.Struct):
     """How far the indexing of a source has come; ``span_work`` moves it on.
 
-    ``open`` is the sidecar of results of calls that may still be told more about.
+    ``user_messages`` are those in all sidecars that are kept. ``open`` is the sidecar of results of calls that may
+    still be told more about.
     """
 
     position: int
@@ -42,7 +52,8 @@ class Reached(msgspec.Struct):
     cursor: Cursor | None
     rows: SourceRows
     evicted: int
-    keeps_from: int
+    bounds: Bounds
+    user_messages: int
     understanding: str
     tallies: Tallies
     pending: int = 0
@@ -68,7 +79,7 @@ def find_reached(state: State, source: EnrolledSource) -> Reached:
     """
     rows = _known_rows(state, source)
     if not source.entries:
-        return Reached(0, 0, None, rows, 0, 0, Verdict.UNDERSTOOD.value, Tallies())
+        return Reached(0, 0, None, rows, 0, Bounds(), 0, Verdict.UNDERSTOOD.value, Tallies())
     header = state.sidecar(source.entries[-1]).header
     cursor = decode_cursor(header.cursor)
     return Reached(
@@ -77,7 +88,8 @@ def find_reached(state: State, source: EnrolledSource) -> Reached:
         cursor=cursor,
         rows=rows,
         evicted=header.evicted,
-        keeps_from=header.keeps_from,
+        bounds=header.bounds,
+        user_messages=header.user_messages or 0,
         understanding=header.understanding,
         tallies=header.tallies,
         pending=max(0, header.end - cursor.offset),
@@ -106,7 +118,7 @@ def span_work(
     reader: Reader,
     extension: Extension | None,
 ) -> Work[int]:
-    """Commit what a span gave, with the generation that it begins; returns how many events are new.
+    """Commit what a span gave, with the generation that it begins; returns how many events but user messages are new.
 
     Raises:
         FormatNotUnderstoodError: the file does not add up, or has a value that cannot be stored; nothing is committed.
@@ -115,7 +127,8 @@ def span_work(
     size = source.newest.size if extension is None else extension.size
     understanding = _understanding(source, reader, reached, at_end=span.end == size)
     settled, unsettled = _events_of(state, source, span)
-    evicted, keeps_from = _evict(reached, [*settled, *unsettled])
+    evicted, bounds = _evict(reached, [*settled, *unsettled])
+    given_up = _given_up(state, source, reached, bounds)
     header = SidecarHeader(
         origin=state.keystore.pins.origin,
         nonce=_nonce(state),
@@ -127,13 +140,15 @@ def span_work(
         end=span.end,
         chunks=span.chunks,
         evicted=evicted,
-        keeps_from=keeps_from,
+        keeps_from=bounds.keeps_from,
+        statements_from=bounds.statements_from or msgspec.UNSET,
+        user_messages=_messages_after(state, reached, given_up, settled, bounds) or msgspec.UNSET,
         understanding="understood" if understanding == Verdict.UNDERSTOOD.value else "partly-understood",
         tallies=tallies_of(reader),
         cursor=encode_cursor(span.cursor),
     )
     entry, sealed, added = _seal(
-        state, source, header, settled, _given_up(state, source, reached, keeps_from)
+        state, source, header, settled, tuple(sorted(entry.digest for entry in given_up))
     )
     bodies: list[Body] = [entry] if extension is None else [extension, entry]
     sidecars = [sealed]
@@ -143,7 +158,7 @@ def span_work(
         bodies.append(opened)
         sidecars.append(sealed)
         added += more
-    old, rows = reached.rows, _rows_after(reached, added, keeps_from)
+    old, rows = reached.rows, _rows_after(reached, added, bounds)
 
     def project(store: Store, _leaves: Sequence[Leaf]) -> None:
         if rows is not old:
@@ -155,7 +170,8 @@ def span_work(
         # Written by us under the lock from rows that were accounted for: they are those of the sidecars.
         state.followed[source.index] = (len(current(state, source).entries), rows)
     _move_on(reached, span, header, understanding, rows, opened)
-    return len({row.id64 for row in added} - {row.id64 for row in old.events})
+    known = {row.id64 for row in old.events}
+    return len({row.id64 for row in added if not is_user_message(row)} - known)
 
 
 def _move_on(
@@ -168,16 +184,17 @@ def _move_on(
 ) -> None:
     reached.position, reached.segment = span.end, header.segment + (1 if opened is None else 2)
     reached.cursor, reached.pending, reached.open = span.cursor, span.pending, opened
-    reached.rows, reached.evicted, reached.keeps_from = rows, header.evicted, header.keeps_from
+    reached.rows, reached.evicted, reached.bounds = rows, header.evicted, header.bounds
+    reached.user_messages = header.user_messages or 0
     reached.understanding, reached.tallies = understanding, header.tallies
 
 
-def _rows_after(reached: Reached, added: list[EventRow], keeps_from: int) -> SourceRows:
+def _rows_after(reached: Reached, added: list[EventRow], bounds: Bounds) -> SourceRows:
     """All rows of a source with those that a commit adds; the very same where it changes none."""
     lasting = reached.lasting
-    if not added and len(lasting) == len(reached.rows.events) and keeps_from == reached.keeps_from:
+    if not added and len(lasting) == len(reached.rows.events) and bounds == reached.bounds:
         return reached.rows
-    return source_rows([row for row in (*lasting, *added) if row.pos >= keeps_from])
+    return source_rows([row for row in (*lasting, *added) if is_kept(row, bounds)])
 
 
 def _nonce(state: State) -> str:
@@ -203,7 +220,8 @@ def _seal(
     evicts: tuple[str, ...],
 ) -> tuple[SidecarEntry, SealedSidecar, list[EventRow]]:
     """Make one sidecar of those events that are kept; its leaf's body, the sidecar itself, and its rows."""
-    kept = [event for event in events if event.lines[0].offset >= header.keeps_from]
+    bounds = header.bounds
+    kept = [event for event in events if bounds.keeps_event(event)]
     with _storable(source):
         payload, sidecar = format_sidecar(header, kept)
     sealed = state.seal_sidecar(payload, sidecar)
@@ -222,15 +240,20 @@ def _seal(
 def _events_of(state: State, source: EnrolledSource, span: Span) -> tuple[list[Event], list[Event]]:
     """The events that stay and, of a followed file, those that may still be told more about."""
     if source.enrollment.mode == "snapshot":
-        return _events(state, source, [*span.results, *span.open_results]), []
-    return _events(state, source, span.results), _events(state, source, span.open_results)
+        return _events(state, source, [*span.results, *span.open_results], span.statements), []
+    settled = _events(state, source, span.results, span.statements)
+    return settled, _events(state, source, span.open_results, [])
 
 
-def _events(state: State, source: EnrolledSource, records: list[ToolResult]) -> list[Event]:
+def _events(
+    state: State, source: EnrolledSource, records: list[ToolResult], statements: list[StatementLine]
+) -> list[Event]:
     ref, key = source.enrollment.source.ref, state.keystore.fingerprint_key
     with _storable(source):
-        events = [event_of(record, source_ref=ref, fingerprint_key=key) for record in records]
-    return sorted((event for event in events if event is not None), key=lambda event: event.sort_key)
+        results = [event_of(record, source_ref=ref, fingerprint_key=key) for record in records]
+        said = [statement_event(statement, source_ref=ref) for statement in statements]
+    found = [*said, *(event for event in results if event is not None)]
+    return sorted(found, key=lambda event: event.sort_key)
 
 
 @contextmanager
@@ -243,27 +266,64 @@ def _storable(source: EnrolledSource) -> Iterator[None]:
         raise FormatNotUnderstoodError(message) from error
 
 
-def _evict(reached: Reached, events: list[Event]) -> tuple[int, int]:
-    """How many events were evicted in all, and from which offset events are kept (T34)."""
-    places = sorted([row.pos for row in reached.lasting] + [event.lines[0].offset for event in events])
-    surplus = len(places) - EVENTS_PER_SOURCE_MAX
+def _place(event: Event) -> tuple[int, bool]:
+    """Where an event begins, and by which of the two bounds it is given up."""
+    return event.lines[0].offset, event.kind == USER_MESSAGE
+
+
+def _evict(reached: Reached, events: list[Event]) -> tuple[int, Bounds]:
+    """How many events other than user messages were evicted in all, and from where on events are kept (T33, T34).
+
+    User messages have the room that the others leave: none of those is given up for one.
+    """
+    known = [(row.pos, is_user_message(row)) for row in reached.lasting]
+    found = sorted([*known, *(_place(event) for event in events)])
+    places = [place for place, is_message in found if not is_message]
+    messages = [place for place, is_message in found if is_message]
+    keeps_from = _bound(places, EVENTS_PER_SOURCE_MAX, reached.bounds.keeps_from)
+    evicted = sum(place < keeps_from for place in places)
+    room = min(USER_MESSAGES_PER_SOURCE_MAX, max(0, EVENTS_PER_SOURCE_MAX - (len(places) - evicted)))
+    statements_from = _bound(messages, room, reached.bounds.statements_from)
+    return reached.evicted + evicted, Bounds(keeps_from, statements_from)
+
+
+def _bound(places: Sequence[int], room: int, known: int) -> int:
+    """From which place on at most ``room`` of the ascending ``places`` are kept; never below what is ``known``."""
+    surplus = len(places) - room
     # Events may begin at one place (several calls in one line): they go together.
-    keeps_from = places[surplus - 1] + 1 if surplus > 0 else reached.keeps_from
-    return reached.evicted + sum(place < keeps_from for place in places), keeps_from
+    return max(known, places[surplus - 1] + 1) if surplus > 0 else known
 
 
-def _given_up(state: State, source: EnrolledSource, reached: Reached, keeps_from: int) -> tuple[str, ...]:
+def _messages_after(
+    state: State, reached: Reached, given_up: Sequence[SidecarEntry], added: Sequence[Event], bounds: Bounds
+) -> int:
+    """How many user messages all kept sidecars hold after a commit."""
+    gone = [event for entry in given_up for event in state.open_sidecar(entry)[1].events]
+    new = [event for event in added if bounds.keeps_event(event)]
+    return reached.user_messages - _count_messages(gone) + _count_messages(new)
+
+
+def _count_messages(events: Sequence[Event]) -> int:
+    return sum(event.kind == USER_MESSAGE for event in events)
+
+
+def _given_up(
+    state: State, source: EnrolledSource, reached: Reached, bounds: Bounds
+) -> tuple[SidecarEntry, ...]:
     """Sidecars that are not needed any more. The last one stays: it holds the cursor until the next is in.
 
     Of a followed file every span stays: its chunks are what the file is compared with.
     """
     if source.enrollment.mode == "follow":
-        return () if reached.open is None else (reached.open.digest,)
+        return () if reached.open is None else (reached.open,)
     kept = current(state, source).kept
+    holding = {row.segment for row in reached.lasting if is_user_message(row) and is_kept(row, bounds)}
     return tuple(
-        sorted(
-            entry.digest for entry in kept if entry.count and state.sidecar(entry).header.end <= keeps_from
-        )
+        entry
+        for entry in kept
+        if entry.count
+        and entry.segment not in holding
+        and state.sidecar(entry).header.end <= bounds.keeps_from
     )
 
 

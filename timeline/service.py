@@ -18,6 +18,7 @@ from adapters.errors import AdapterError
 from adapters.registry import ADAPTERS
 from sidecars.errors import SidecarError
 from sidecars.leaf import Enrollment, Policy, Revocation
+from timeline.assertion_account import account_assertions
 from timeline.binding import Binding, binding_of
 from timeline.clock import SystemClock, SystemEntropy
 from timeline.config import Config, Scope, default_config, load_config, write_default_config
@@ -296,6 +297,7 @@ def index(
 
     results: list[IndexResult | tuple[EnrolledSource, Exception]] = []
     with session.writing() as state:
+        account_assertions(state)  # the owner is told that this command makes tables anew
         strict = _config(session).strict_formats
         for source in asked_sources(state, session, root, source_ref):
             try:

@@ -12,19 +12,21 @@ from contextlib import contextmanager
 import msgspec
 
 from adapters.base import Adapter, Cursor, Header, Reader
-from adapters.lines import MAX_LINE_BYTES, Block, Line, LineSplitter, Overlong
-from adapters.record import Record, ToolResult
+from adapters.lines import MAX_LINE_BYTES, Block, CitedLine, Line, LineSplitter, Overlong
+from adapters.record import HumanStatement, Record, ToolResult
 from sidecars.digest import Digest
 from sidecars.sidecar import CHUNK_BYTES
 from timeline.limits import READ_BYTES
 from timeline.source import OpenSource
+from timeline.statements import StatementLine, refer_to
 
 
 class Span(msgspec.Struct):
     """What was read between two offsets.
 
     ``results`` are settled; ``open_results`` are those of calls that may still be told more about, given only at the
-    end of what is there. ``pending`` counts the bytes of an unfinished last line.
+    end of what is there. ``statements`` are references to what the person typed. ``pending`` counts the bytes of an
+    unfinished last line.
     """
 
     start: int
@@ -32,6 +34,7 @@ class Span(msgspec.Struct):
     chunks: tuple[str, ...]
     results: list[ToolResult]
     open_results: list[ToolResult]
+    statements: list[StatementLine]
     cursor: Cursor
     pending: int
 
@@ -57,9 +60,9 @@ def read_span(
         reader.resume([Line(ref.offset, opened.read(ref.offset, ref.length)) for ref in reader.open_lines])
     begin = start if cursor is None else cursor.offset
     framer = _Framer(begin, skipping=begin > 0 and opened.read(begin - 1, 1) != b"\n")
-    results: list[ToolResult] = []
+    found = _Found(adapter, header, reader)
     if begin < start:  # the unfinished line of the span before, read again now that there is more of it
-        _feed(reader, framer.feed(opened.read(begin, start - begin)), results)
+        found.feed(framer.feed(opened.read(begin, start - begin)))
     chunks: list[str] = []
     buffer = memoryview(bytearray(min(READ_BYTES, end - start)))
     for position in range(start, end, READ_BYTES):
@@ -70,13 +73,15 @@ def read_span(
             str(Digest(hashlib.sha256(piece[at : at + CHUNK_BYTES]).digest()))
             for at in range(0, len(piece), CHUNK_BYTES)
         ]
-        _feed(reader, framer.feed(piece), results)
+        found.feed(framer.feed(piece))
     given_up = framer.give_up()
     if given_up is not None:
-        results += _results(reader.feed(given_up))
+        found.feed(iter((given_up,)))
     after = _redacted(msgspec.structs.replace(reader.cursor(), offset=framer.offset))
     open_results = _results(reader.finish()) if end == size else []
-    return Span(start, end, tuple(chunks), results, open_results, after, end - framer.offset), reader
+    pending = end - framer.offset
+    span = Span(start, end, tuple(chunks), found.results, open_results, found.statements, after, pending)
+    return span, reader
 
 
 def _redacted(cursor: Cursor) -> Cursor:
@@ -127,11 +132,29 @@ class _Framer:
         return self._position if self._skipping else self._splitter.pending[0]
 
 
-def _feed(reader: Reader, pieces: Iterator[Block | Line | Overlong], results: list[ToolResult]) -> None:
-    for piece in pieces:
-        found = reader.feed_block(piece) if isinstance(piece, Block) else reader.feed(piece)
-        if found:
-            results += _results(found)
+class _Found:
+    """What the lines of a span give: results, and references to statements, read from the very bytes that were fed."""
+
+    def __init__(self, adapter: Adapter, header: Header, reader: Reader) -> None:
+        self._adapter, self._header, self._reader = adapter, header, reader
+        self.results: list[ToolResult] = []
+        self.statements: list[StatementLine] = []
+
+    def feed(self, pieces: Iterator[Block | Line | Overlong]) -> None:
+        for piece in pieces:
+            records = self._reader.feed_block(piece) if isinstance(piece, Block) else self._reader.feed(piece)
+            for record in records:
+                if isinstance(record, ToolResult):
+                    self.results.append(record)
+                elif isinstance(record, HumanStatement) and not isinstance(piece, Overlong):
+                    self._refer(record, piece)
+
+    def _refer(self, said: HumanStatement, piece: Block | Line) -> None:
+        begin = said.offset - piece.offset
+        line = CitedLine(said.offset, piece.raw[begin : begin + said.length])
+        reference = refer_to(self._adapter, self._header, line, inherited=said.inherited)
+        if reference is not None:
+            self.statements.append(reference)
 
 
 def _results(records: Sequence[Record]) -> list[ToolResult]:

@@ -11,18 +11,13 @@ from pathlib import Path
 from sidecars.digest import Digest
 from sidecars.envelope import seal
 from sidecars.keys import Verifier
-from sidecars.leaf import (
-    AnchorPolicy,
-    Body,
-    Extension,
-    Leaf,
-    PrefixProof,
-    SidecarEntry,
-)
+from sidecars.leaf import AnchorPolicy, AssertionEntry, Body, Extension, Leaf, PrefixProof, SidecarEntry
 from sidecars.sidecar import PAYLOAD_TYPE, Sidecar
 from sidecars.store import Store as SidecarStore
 from sidecars.trust import Belief, Consistent
 from timeline.anchors.errors import AnchorLostError
+from timeline.assertion_row import rows_of
+from timeline.assertions import AssertionTable, write_rows
 from timeline.errors import (
     InitInterruptedError,
     StateBusyError,
@@ -61,7 +56,7 @@ from timeline.tlog import (
 from timeline.verified import SealedSidecar, VerifiedSidecar, verify_sidecar
 from timeline.view import EnrolledSource, LogView
 
-_KEEPING = (Extension, SidecarEntry, PrefixProof)
+_KEEPING = (Extension, SidecarEntry, PrefixProof, AssertionEntry)
 """Leaves after which nothing has to go at once: what they give up is replaced evidence, and no consent ends."""
 
 
@@ -86,6 +81,7 @@ class State:
         self.followed: dict[int, tuple[int, SourceRows]] = {}
         """The rows of followed sources that were committed while this state was open, with the number of sidecars."""
         self._structure_checked = False
+        self.assertions = AssertionTable(store)
         self.external = External(locations, ports, store, keystore.pins.origin)
         self._take(reading)
         self._database = (store.data_version(), find_inode(locations.database))
@@ -102,8 +98,9 @@ class State:
 
     @property
     def consistent(self) -> bool:
-        """Whether state, head and anchor agree and no change of the log key is unfinished; else a repair is due."""
-        return isinstance(self._reading.finding, Consistent) and self.keystore.settled
+        """Whether state, head and anchor agree, and no change of key or schema is unfinished; else a repair is due."""
+        agrees = isinstance(self._reading.finding, Consistent)
+        return agrees and self.keystore.settled and not self.store.outdated
 
     @property
     def reading(self) -> LogReading:
@@ -116,6 +113,7 @@ class State:
         self._anchor, self._head = reading.anchor, reading.finding.head.note
         self.accounted.clear()
         self.followed.clear()
+        self.assertions.forget()
         self._belief = reading.finding.belief
         self._view = reading.view
         self._given_up = GIVEN_UP_MAX
@@ -139,6 +137,8 @@ class State:
         Raises:
             StateError, SidecarError: the state is not repairable, or cannot be written.
         """
+        if self.store.outdated:
+            self.store.migrate()
         stand_in = self.locations.head if self._anchor is None else None
         reading = read_log(self.locations, self.store, self.keystore, anchor=stand_in)
         self.repaired = repair(self.locations, self.keystore, reading) or self.repaired
@@ -231,8 +231,8 @@ class State:
     ) -> tuple[Leaf, ...]:
         """Add one batch of leaves; the caller holds the writer lock.
 
-        ``sidecars`` are those that the leaves name and that are not stored yet. ``project`` writes the projections in
-        the same transaction as the leaves.
+        ``sidecars`` are those that the leaves name and that are not stored yet. ``project`` writes the search index in
+        the same transaction as the leaves; the rows of assertions are written with them always.
 
         Raises:
             SidecarError: a sidecar cannot be written; nothing changed.
@@ -251,14 +251,20 @@ class State:
             entropy=self.ports.entropy,
         )
         # Before anything is written: a batch that contradicts the log never is.
-        view, before = fold_leaves(batch.leaves, self._view), self._belief.frontier
+        view, before = fold_leaves(batch.leaves, batch.hashes, self._view), self._belief.frontier
         self._put(sidecars)
+
+        def write_projections(store: Store) -> None:
+            write_rows(store, rows_of(batch.leaves, batch.hashes))
+            if project is not None:
+                project(store, batch.leaves)
+
         note = write_batch(
             self.locations,
             self.store,
             self.keystore,
             batch,
-            project=lambda store: project(store, batch.leaves) if project else None,
+            project=write_projections,
             probe=self.ports.probe,
         )
         present = Present(batch.belief, view, note)
@@ -267,6 +273,7 @@ class State:
             advance_anchor(self.locations, self._anchor, note)
             self.ports.probe(Step.DONE)
             self._given_up += sum(len(body.evicts) for body in bodies if isinstance(body, SidecarEntry))
+            self.assertions.committed(self._view.assertions, view.assertions)
             self._belief, self._view, self._anchor, self._head = batch.belief, view, note, note
             if any(isinstance(body, AnchorPolicy) for body in bodies):
                 self.external.move_pin(present)

@@ -3,7 +3,7 @@
 import msgspec
 
 from sidecars.lineage import Fork
-from timeline.account import judged
+from timeline.account import count_events, judged
 from timeline.errors import ClockError, EnrollmentExpiredError, SourceError, TranscriptMissingError
 from timeline.guard.enrollment import check_consent
 from timeline.prefix import is_prefix_pending, open_enrolled
@@ -40,7 +40,7 @@ def find_status(state: State, source: EnrolledSource) -> SourceStatus:
     indexed, events, judgement = 0, 0, None
     if source.kept:
         indexed, judgement = state.sidecar(source.entries[-1]).header.end, judged(state, source)
-        events = sum(entry.count for entry in source.kept)
+        events = count_events(state, source)
     if standing == "active":
         try:
             check_consent(source, state.ports.clock.now_ms())

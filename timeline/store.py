@@ -28,8 +28,9 @@ from timeline.schema import (
     MIGRATION_OBJECTS,
     PROJECTIONS,
     SCHEMA_VERSION,
-    TABLES,
+    TABLES_OF,
     empty_database,
+    migrate,
 )
 
 _PAGES_AT_ONCE = 4096
@@ -74,6 +75,8 @@ class Store:
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         """Take over an open connection; use ``create_store`` or ``open_store``."""
         self.path = path
+        self.outdated = False
+        """Whether an older program has made it: the leaves are read as they are, the rest after ``migrate``."""
         self._connection = connection
 
     def close(self) -> None:
@@ -264,7 +267,7 @@ class Store:
             raise StateCorruptError(message)
 
     def check_schema(self) -> None:
-        """The tables are exactly those that this program makes.
+        """The tables are exactly those that this program makes, or has made in an earlier version.
 
         Raises:
             UnsupportedStateError: made by a newer program.
@@ -285,9 +288,20 @@ class Store:
             )
             if (kind, name) not in MIGRATION_OBJECTS
         }
-        if version[0] != SCHEMA_VERSION or found != TABLES:
-            message = f"{self.path}: its tables are not those of schema {SCHEMA_VERSION}"
+        if found != TABLES_OF.get(int(str(version[0]))):
+            message = f"{self.path}: its tables are not those of schema {version[0]}"
             raise StateCorruptError(message)
+        self.outdated = version[0] != SCHEMA_VERSION
+
+    def migrate(self) -> None:
+        """Bring an outdated database to the schema of this program, in one transaction; the caller holds the lock.
+
+        Raises:
+            StateError: see ``transaction``.
+        """
+        with self.transaction(), self._errors():
+            migrate(self._connection)
+        self.check_schema()
 
     def _errors(self) -> "_Translated":
         return _Translated(self.path)

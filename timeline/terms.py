@@ -2,6 +2,7 @@
 
 Only allowlisted words are terms (runner, outcome, kind, tool class, binding, flag, each with its English and German
 names), numbers that a runner printed, and labels such as ``suite-4``. Prose is not indexed and cannot be searched.
+What a person typed is found by ``user message`` and ``user correction`` alone (T35, T36).
 A mistyped word is matched within the vocabulary and the answer says so.
 """
 
@@ -13,13 +14,18 @@ from typing import Final
 import msgspec
 
 from adapters.objective.vocabulary import CANONICAL_TERMS, LABEL_TERM, SYNONYMS, fold, terms_of
-from sidecars.event import Event
+from sidecars.event import CORRECTION, USER_MESSAGE, Event
 from timeline.errors import QueryError
 from timeline.limits import FUZZY_SCORE_MIN, QUERY_CHARACTERS_MAX
 
 TERMS_PER_QUERY: Final = 2
 _NUMBER = re.compile(r"(?:0|[1-9][0-9]{0,8})", re.ASCII)
 _LABEL = re.compile(r"suite-(0|[1-9][0-9]{0,3})", re.ASCII)
+_USER, _MESSAGE, _CORRECTION = "user", "message", "correction"
+MESSAGE_BIT: Final = 1 << CANONICAL_TERMS.index(_MESSAGE)
+"""The bit that user messages have and no other event."""
+
+_STATEMENT_TERMS: Final = {USER_MESSAGE: (_USER, _MESSAGE), CORRECTION: (_USER, _CORRECTION)}
 _LABEL_BASE: Final = 1 << 40
 """Labels live beside counts in one number index; no count reaches this."""
 
@@ -48,6 +54,11 @@ class Query(msgspec.Struct, frozen=True):
         """The numbers that an event must have."""
         return tuple(term.number for term in self.terms if term.number is not None)
 
+    @property
+    def is_of_messages(self) -> bool:
+        """Whether only user messages can match."""
+        return self.mask & MESSAGE_BIT != 0
+
 
 def parse_query(words: Sequence[str]) -> Query:
     """Two known terms.
@@ -59,16 +70,26 @@ def parse_query(words: Sequence[str]) -> Query:
         message = f"a search takes exactly two terms, {len(words)} given"
         raise QueryError(message)
     parsed = [_parse_word(word) for word in words]
-    terms = (parsed[0][0], parsed[1][0])
+    terms = _as_lane(parsed[0][0], parsed[1][0])
     if terms[0] == terms[1]:
         message = f"both words mean the term {terms[0].text}"
         raise QueryError(message, hint="give two different terms")
     return Query(terms, tuple(correction for _, correction in parsed if correction is not None))
 
 
+def _as_lane(first: Term, second: Term) -> tuple[Term, Term]:
+    """A correction is a message of the user too: asked for as such, it is found as the user's correction."""
+    if {first.text, second.text} == {_CORRECTION, _MESSAGE}:
+        return _word_term(_USER), _word_term(_CORRECTION)
+    return first, second
+
+
 def event_mask(event: Event) -> int:
     """The vocabulary bits of an event."""
-    words = [event.kind, event.outcome.value, event.runner, event.binding, event.tool, *event.flags]
+    run = event.run
+    if run is None:
+        return terms_of(_STATEMENT_TERMS[event.kind])
+    words = [event.kind, run.outcome.value, run.runner, run.binding, run.tool, *event.flags]
     if event.label is not None:
         words.append(LABEL_TERM)
     return terms_of(words)

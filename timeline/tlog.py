@@ -180,7 +180,7 @@ def _verify_log(sight: Sight, store: Store, keystore: Keystore) -> _Verified | S
         for number, (index, salt, envelope) in enumerate(store.leaves()):
             if index != number:
                 raise BrokenLinkError(f"leaf {number}: its row must bear its index")
-            fold.add(log.admit_leaf(salt, envelope))
+            fold.add(log.admit_leaf(salt, envelope), log.newest_hash)
         return _Verified(log.finish(), fold, sight.anchor)
     except SidecarError as error:
         return error
@@ -237,9 +237,10 @@ def repair(locations: Locations, keystore: Keystore, reading: LogReading) -> boo
 
 
 class Batch(msgspec.Struct, frozen=True):
-    """What one commit adds: sealed leaves in order, and the belief once they are in."""
+    """What one commit adds: sealed leaves in order with their hashes, and the belief once they are in."""
 
     leaves: tuple[Leaf, ...]
+    hashes: tuple[bytes, ...]
     rows: tuple[tuple[int, bytes, bytes], ...]
     belief: Belief
 
@@ -264,7 +265,7 @@ def seal_batch(
         message = f"the clock stands {newest_ms - at_ms} ms before the newest entry of the log"
         raise ClockError(message)
     start = belief.size
-    leaves, rows = [], []
+    leaves, hashes, rows = [], [], []
     for offset, body in enumerate(bodies):
         leaf = Leaf(
             origin=keystore.pins.origin,
@@ -278,9 +279,10 @@ def seal_batch(
         signer = keystore.owner if leaf.signed_by is Role.OWNER else keystore.log
         envelope, salt = seal_leaf(leaf, signer), entropy.bytes(SALT_BYTES)
         leaves.append(leaf)
+        hashes.append(leaf_hash(salt, envelope))
         rows.append((leaf.index, salt, envelope))
-        belief = extend_belief(belief, leaf, leaf_hash(salt, envelope), keystore.pins.owner)
-    return Batch(tuple(leaves), tuple(rows), belief)
+        belief = extend_belief(belief, leaf, hashes[-1], keystore.pins.owner)
+    return Batch(tuple(leaves), tuple(hashes), tuple(rows), belief)
 
 
 def write_batch(

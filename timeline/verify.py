@@ -18,6 +18,7 @@ from sidecars.lineage import Fork
 from sidecars.sidecar import CHUNK_BYTES, SidecarHeader
 from sidecars.trust import AnchorRepairable, Consistent, HeadRepairable
 from timeline.account import expected_rows
+from timeline.assertion_account import reading_assertions
 from timeline.assurance import (
     RESTORATION_UNSEEN,
     UNSEEN_ALONE,
@@ -147,6 +148,7 @@ def _verify_once(
             _report_descent(report, state.view)
             _report_accepted(report, state.view)
             _run(report, "database structure", state.store.check_structure, "pages, indexes and types agree")
+            _check_assertions(report, state)
             _check_sidecars(report, state)
             if deep:
                 _check_deep(report, state, progress)
@@ -181,6 +183,17 @@ def _describe(report: Report, state: State) -> None:
                     hint="any next command takes this repair under the lock",
                 )
             )
+    if state.store.outdated:
+        report.verdict = "repairable"
+        report.checks.append(
+            Check(
+                "schema",
+                ok=True,
+                detail="the database was made by an older version of this program",
+                reason="repairable",
+                hint="any next command brings it up to date under the lock",
+            )
+        )
     if not state.keystore.settled:
         report.verdict = "repairable"
         report.checks.append(
@@ -312,6 +325,24 @@ def _refusal(name: str, error: TimelineError | SidecarError | AdapterError) -> C
     return Check(name, ok=False, detail=str(error), reason=error.reason, hint=error.hint or "")
 
 
+def _check_assertions(report: Report, state: State) -> None:
+    """The table of assertions adds up to what the log adds up to; an outdated database has none, and needs none."""
+    tally = state.view.assertions
+    if state.store.outdated:
+        return
+
+    def compare() -> None:
+        with reading_assertions(state):
+            pass
+
+    _run(
+        report,
+        "assertions",
+        compare,
+        f"{tally.count} recorded, their rows and replacements are those of the log",
+    )
+
+
 def _check_sidecars(report: Report, state: State) -> None:
     count = 0
     for source in state.view.active:
@@ -412,10 +443,10 @@ def _check_events(state: State, source: EnrolledSource, opened: OpenSource) -> i
     adapter = adapter_for(state.view.formats, source.enrollment.binding.host)
     header = read_header(adapter, opened)
     count = 0
-    keeps_from = state.sidecar(source.entries[-1]).header.keeps_from
+    bounds = state.sidecar(source.entries[-1]).header.bounds
     for entry in source.kept:
         for event in state.open_sidecar(entry)[1].events:
-            if event.lines[0].offset < keeps_from:
+            if not bounds.keeps_event(event):
                 continue
             if not verify_event(state, source, adapter, header, opened, event):
                 message = f"event {event.id}: this program reads its lines differently"

@@ -19,6 +19,7 @@ from sidecars.leaf import (
     SidecarEntry,
 )
 from sidecars.lineage import Fork, Restoration
+from timeline.assertion_row import AssertionTally
 from timeline.understanding import FormatRules
 
 
@@ -121,7 +122,8 @@ class LogView(msgspec.Struct, frozen=True, dict=True):
     """Everything that the log says at one size. ``anchors`` is the newest policy of external anchors, if any.
 
     ``fork`` says from which log this one goes on, if it is a fork; ``restorations`` and ``recoveries`` are all that it
-    states, oldest first; ``consents`` are the standing consents in force.
+    states, oldest first; ``consents`` are the standing consents in force; ``assertions`` are tallied, and no more is
+    kept of them.
     """
 
     policy: Policy | None = None
@@ -134,6 +136,7 @@ class LogView(msgspec.Struct, frozen=True, dict=True):
     restorations: tuple[RestorationMade, ...] = ()
     recoveries: tuple[RecoveryMade, ...] = ()
     consents: Consents = ()
+    assertions: AssertionTally = AssertionTally()
 
     @property
     def simulated_host(self) -> bool:

@@ -2,16 +2,17 @@
 
 from collections.abc import Container, Sequence
 
-from adapters.base import Cursor, Header
+from adapters.base import Cursor, Header, said_at
 from adapters.claude.calls import MAX_CALL_LINES, Told, are_one_call, join, told_by
 from adapters.claude.envelope import record_of
 from adapters.claude.header import FORMAT, HOST, read_header
 from adapters.claude.origin import NOWHERE
 from adapters.claude.reader import Reader
+from adapters.claude.said import text_at
 from adapters.errors import TranscriptSyntaxError
 from adapters.lines import CitedLine, Place
 from adapters.objective.reviewed import ReviewedCommands
-from adapters.record import ToolResult
+from adapters.record import Statement, ToolResult
 
 
 class ClaudeAdapter:
@@ -59,3 +60,13 @@ class ClaudeAdapter:
         if not 0 < len(told) <= MAX_CALL_LINES or told[0].command not in ReviewedCommands():
             return None
         return join(told, inherited=inherited) if are_one_call(told) else None
+
+    def read_statement(self, header: Header, line: CitedLine, *, inherited: bool = False) -> Statement | None:
+        """See ``adapters.base.Adapter``."""
+        said = None if inherited else said_at(self.reader(header), line)
+        if said is None:
+            return None
+        try:
+            return Statement(text_at(line.raw), said.at_ms)
+        except TranscriptSyntaxError:
+            return None

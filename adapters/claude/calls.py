@@ -12,12 +12,13 @@ import msgspec
 
 from adapters.base import ID_CHARS
 from adapters.claude.carriers import NOTHING_STATED, Ending, read_end, read_text
-from adapters.claude.envelope import blocks_of, object_of
+from adapters.claude.envelope import object_of
 from adapters.claude.types import POLLS, SHELL
 from adapters.decode import Fields, Raw, fields_of, refuse, text_of, utc_ms
 from adapters.errors import DefectKind, TranscriptSyntaxError
 from adapters.excerpt import NO_OUTPUT, Excerpt, shown
 from adapters.lines import Place
+from adapters.parts import blocks_of
 from adapters.record import CallStatus, LineRef, LineRole, ToolResult
 
 MAX_CALL_LINES: Final = 6

@@ -12,7 +12,7 @@ Outputs are looked at escaped and bounded; see ``adapters.decode``.
 import re
 from typing import Final, NamedTuple
 
-from adapters.claude.envelope import blocks_of, is_list, is_object
+from adapters.claude.envelope import is_object
 from adapters.decode import (
     Fields,
     Raw,
@@ -23,6 +23,7 @@ from adapters.decode import (
     text_of,
 )
 from adapters.excerpt import NO_OUTPUT, Excerpt, excerpt_of
+from adapters.parts import blocks_of, is_list
 from adapters.record import CallStatus
 
 EXIT_CODES: Final = range(-(2**31), 2**32)

@@ -1,4 +1,4 @@
-"""The two outer levels of a line, strictly: a record's fields, and the content blocks of its message.
+"""The outer level of a line, strictly: a record's fields.
 
 Claude Code writes some sixty different top-level keys in orders that change with the version, so a record is a
 dictionary of raw values. A block of lines is decoded at once, in one call. That is sound: a record is at least as
@@ -36,7 +36,6 @@ _DEEP: Final = 16
 
 
 _OBJECT = msgspec.json.Decoder(Fields)
-_OBJECTS = msgspec.json.Decoder(list[Fields])
 Placed = tuple[Fields, int, int]
 """A record with the start and the end of its line in the block."""
 
@@ -96,28 +95,6 @@ def _defect_of(body: bytes) -> DefectKind | None:
     return found
 
 
-def blocks_of(raw: Raw | None) -> list[Fields] | None:
-    """Return the content blocks of a message, checked strictly at their own level; ``None`` for no list of objects.
-
-    Raises: ``TranscriptSyntaxError``.
-    """
-    if raw is None or not is_list(raw):
-        return None
-    try:
-        blocks = _OBJECTS.decode(raw)
-    except msgspec.ValidationError:
-        return None
-    except (msgspec.DecodeError, RecursionError):
-        refuse(DefectKind.SURROGATE, "text has no lone surrogates")
-    # One byte for each comma and for each bracket, and each block as `adds_up` has it.
-    length = max(len(blocks) - 1, 0) + 2
-    for block in blocks:
-        length += 1 + 4 * len(block) + len("".join(block)) + sum(map(len, block.values())) + (not block)
-    if length != len(raw):
-        check_strict(b'{"":' + bytes(raw) + b"}")
-    return blocks
-
-
 def object_of(raw: Raw | None) -> Fields | None:
     """Return the fields of a value that is an object, ``None`` for any other. Raises: ``TranscriptSyntaxError``."""
     return fields_of(raw) if raw is not None and is_object(raw) else None
@@ -126,11 +103,6 @@ def object_of(raw: Raw | None) -> Fields | None:
 def is_object(raw: Raw) -> bool:
     """Say whether a raw value is an object."""
     return len(raw) > 0 and memoryview(raw)[0] == 0x7B
-
-
-def is_list(raw: Raw | None) -> bool:
-    """Say whether a raw value is a list."""
-    return raw is not None and len(raw) > 0 and memoryview(raw)[0] == 0x5B
 
 
 def without_mark(body: bytes) -> bytes:

@@ -44,7 +44,12 @@ def is_said(record: Fields, texts: Sequence[bytes]) -> bool:
         fields = object_of(origin)
         if fields is None or text_of(fields.get("kind")) not in _PEOPLE:
             return False
-    return any(text and _NOT_SAID.match(text) is None for text in texts)
+    return bool(said_of(texts))
+
+
+def said_of(texts: Sequence[bytes]) -> list[bytes]:
+    """Return those of the escaped texts of a record that do not begin as the host's own do."""
+    return [text for text in texts if text and _NOT_SAID.match(text) is None]
 
 
 def texts_of(content: Raw, blocks: Sequence[Fields] | None) -> list[bytes]:

@@ -21,7 +21,7 @@ from adapters.claude.calls import (
     told_result,
 )
 from adapters.claude.carriers import Ending, read_end
-from adapters.claude.envelope import blocks_of, object_of
+from adapters.claude.envelope import object_of
 from adapters.claude.glance import unwanted_answer, unwanted_result
 from adapters.claude.ledger import INHERITED, LOOK, SHELL_CALL
 from adapters.claude.people import is_said, texts_of
@@ -31,6 +31,7 @@ from adapters.decode import Fields, content_of, fields_of, refuse, text_of
 from adapters.errors import DefectKind
 from adapters.lines import Place
 from adapters.names import count_name
+from adapters.parts import blocks_of
 from adapters.record import HumanStatement, Record, Unknown
 
 Handler = Callable[[State, Place, Fields], Sequence[Record]]

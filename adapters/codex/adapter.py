@@ -2,16 +2,17 @@
 
 from collections.abc import Sequence
 
-from adapters.base import Cursor, Header
+from adapters.base import Cursor, Header, said_at
 from adapters.codex.bare import BARE, bare_envelope_of
 from adapters.codex.calls import MAX_CALL_LINES, Told, are_one_call, join, told_by
 from adapters.codex.envelope import envelope_of
 from adapters.codex.header import FORMAT, HOST, read_header
 from adapters.codex.reader import Reader
+from adapters.codex.said import bare_text_at, text_at
 from adapters.errors import TranscriptSyntaxError
 from adapters.lines import CitedLine
 from adapters.objective.reviewed import ReviewedCommands
-from adapters.record import ToolResult
+from adapters.record import Statement, ToolResult
 
 
 class CodexAdapter:
@@ -52,6 +53,17 @@ class CodexAdapter:
         if not 0 < len(told) <= MAX_CALL_LINES or not _is_call(told):
             return None
         return join(told, inherited=inherited)
+
+    def read_statement(self, header: Header, line: CitedLine, *, inherited: bool = False) -> Statement | None:
+        """See ``adapters.base.Adapter``."""
+        said = None if inherited else said_at(self.reader(header), line)
+        if said is None:
+            return None
+        try:
+            read_text = bare_text_at if header.history_mode == BARE else text_at
+            return Statement(read_text(line.raw), said.at_ms)
+        except TranscriptSyntaxError:
+            return None
 
 
 def _is_call(told: Sequence[Told]) -> bool:

@@ -2,15 +2,16 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from adapters.base import Cursor, Header
+from adapters.base import Cursor, Header, said_at
 from adapters.errors import TranscriptSyntaxError
 from adapters.king.calls import MAX_CALL_LINES, Told, are_one_call, join, told_by
 from adapters.king.envelope import record_of
 from adapters.king.header import FORMAT, MAIN, NO_MAPPING, accept, of_agent, read_header, with_forks
 from adapters.king.reader import Reader
+from adapters.king.said import text_at
 from adapters.lines import Block, CitedLine, Line, Overlong
 from adapters.objective.reviewed import ReviewedCommands
-from adapters.record import ToolResult
+from adapters.record import Statement, ToolResult
 
 
 class KingAdapter:
@@ -70,3 +71,13 @@ class KingAdapter:
         if not 0 < len(told) <= MAX_CALL_LINES or told[0].command not in ReviewedCommands():
             return None
         return join(told, inherited=inherited) if are_one_call(told) else None
+
+    def read_statement(self, header: Header, line: CitedLine, *, inherited: bool = False) -> Statement | None:
+        """See ``adapters.base.Adapter``."""
+        said = None if inherited else said_at(self.reader(header), line)
+        if said is None:
+            return None
+        try:
+            return Statement(text_at(line.raw), said.at_ms)
+        except TranscriptSyntaxError:
+            return None

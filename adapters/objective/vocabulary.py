@@ -67,6 +67,10 @@ CANONICAL_TERMS: tuple[str, ...] = (
     "eslint",
     "cargo-build",
     "go-build",
+    # what a person typed: a reference has the first and one of the others
+    "user",
+    "message",
+    "correction",
 )
 """Every term an event can have, in bit order."""
 
@@ -117,6 +121,9 @@ _WORDS: Mapping[str, str] = {
     "eslint": "eslint",
     "cargo-build": "cargo-build cargo-check clippy",
     "go-build": "go-build go-vet vet",
+    "user": "user users human nutzer benutzer anwender",
+    "message": "message messages prompt prompts nachricht nachrichten",
+    "correction": "correction corrections korrektur korrekturen",
 }
 
 

@@ -83,7 +83,33 @@ def check_file(adapter: Adapter, data: bytes, *, stop: int = 0) -> bool:
             assert adapter.derive(header, named, inherited=record.inherited) == record
             decide_objective(record)
     assert read_in_two(adapter, header, data, stop) == (blocks, tallies)
+    check_statements(adapter, header, data, blocks)
     return True
+
+
+def check_statements(adapter: Adapter, header: Header, data: bytes, records: Sequence[Record]) -> list[str]:
+    """Return what was said in a file: a line reads as a statement exactly where the reader found an own one.
+
+    Only a repeat of a statement's whole line reads as the same once more. A text that is none reads as nothing.
+    """
+    said = {record.offset: record for record in records if isinstance(record, HumanStatement)}
+    texts: list[str] = []
+    seen: set[bytes] = set()
+    for line in LineSplitter().feed(data):
+        if isinstance(line, Overlong):
+            continue
+        record = said.get(line.offset)
+        inherited = record is not None and record.inherited
+        found = adapter.read_statement(header, CitedLine(*line), inherited=inherited)
+        if record is not None and not inherited:
+            seen.add(line.raw)
+            if found is not None:
+                assert found.at_ms == record.at_ms
+                texts.append(found.text)
+        elif line.raw not in seen:
+            assert found is None, line.offset
+        assert adapter.read_statement(header, CitedLine(*line, part=1)) is None
+    return texts
 
 
 def read_in_two(adapter: Adapter, header: Header, data: bytes, stop: int) -> tuple[list[Record], Tallies]:
@@ -230,6 +256,19 @@ class AdapterContract:
                 assert self.adapter.derive(header, moved, inherited=record.inherited) != record
         assert found
         assert self.adapter.derive(header, []) is None
+
+    @pytest.mark.requirement("T61", "T62", "T63")
+    def test_exactly_the_lines_of_own_statements_read_as_such(self) -> None:
+        """Of every line: the reader's decision and ``read_statement`` are one, and each statement has its text."""
+        found = 0
+        for name, data in self.transcripts.items():
+            records, _ = read(self.adapter, data)
+            own = [one for one in records if isinstance(one, HumanStatement) and not one.inherited]
+            texts = check_statements(self.adapter, self.adapter.read_header(data), data, records)
+            assert len(texts) == len(own), name
+            assert all(texts), name
+            found += len(own)
+        assert found
 
     def test_any_change_gives_records_or_our_error(self) -> None:
         """Bytes flipped, cut out, doubled or put in anywhere: records, defects or an ``AdapterError``."""

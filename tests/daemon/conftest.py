@@ -4,7 +4,7 @@ import json
 import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -151,8 +151,15 @@ def daemon(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[RunningDae
     """Give a running daemon on a timeline with a session that its host holds open and nobody has enrolled."""
     # What a hook may take is no matter of these tests, which share the machine with others.
     monkeypatch.setattr("timeline.daemon.reception.HOOK_SECONDS", SECONDS)
+    monkeypatch.setattr("timeline.daemon.reception.REMINDER_SECONDS", SECONDS)
     rollout = rollout_of(world)
-    path = write_transcript(world, rollout)
+    with running_daemon(world, rollout, write_transcript(world, rollout)) as found:
+        yield found
+
+
+@contextmanager
+def running_daemon(world: World, rollout: CodexRollout, path: Path) -> Iterator[RunningDaemon]:
+    """Run a daemon until the end of the block; another one on the same timeline may run after it."""
     environment = {"HOME": str(world.home), "CODEX_HOME": str(world.home / ".codex")}
     with ExitStack() as stack:
         host = stack.enter_context(host_process("codex", environment))

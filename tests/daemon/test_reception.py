@@ -140,6 +140,15 @@ def test_what_a_model_writes_besides_is_dropped_where_the_host_takes_that(daemon
     assert answered(toolbox, SEARCH, answer["updatedInput"], daemon.meta("call_1"))["status"] == "found"
     capture = {**ARGUMENTS, "eventId": "timeline-event:" + "0" * 32, "sourceText": "believe me"}
     assert daemon.permit("session_timeline_capture", capture, "call_2") is None
+    suggestion = {
+        "id": "note:one",
+        "subjectId": "task:default",
+        "predicate": "build.tool",
+        "value": "make",
+        "evidenceKind": "model-suggestion",
+        "sourceText": "believe me",
+    }
+    assert daemon.permit("record_world_assertion", suggestion, "call_3") is None
 
 
 @pytest.mark.requirement("T15", "D7")

@@ -41,6 +41,7 @@ from tests.simulators.worlds import (
 from timeline import service
 from timeline.guard.receipt import Receipt, receipt_digest
 from timeline.keystore import Keystore
+from timeline.schema import SCHEMA_VERSION
 from timeline.state import open_state
 
 Grown = tuple[World, tuple[Moment, ...]]
@@ -383,7 +384,7 @@ def test_a_changed_schema_is_refused(world: World, statement: str) -> None:
 
 def test_a_newer_schema_is_said_to_be_newer(world: World) -> None:
     """A state of a later program is refused, not read by guesswork."""
-    _by_hand(world, "PRAGMA user_version = 2")
+    _by_hand(world, f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
     assert search_once(world) == b"refused: state-version-unsupported"
 
 

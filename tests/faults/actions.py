@@ -24,6 +24,8 @@ from tests.simulators.worlds import (
     verdict_of,
     write_transcript,
 )
+from tests.world.ledger.ledgers import entry, record
+from tests.world.ledger.old import make_old
 from timeline import service
 from timeline.clock import SystemEntropy
 from timeline.epochs import Reason, change_log_key
@@ -85,7 +87,7 @@ def make_beginnings(folder: Path) -> Beginnings:
     service.enroll(world.session, world.root, receipt, confirmed=True)
     keep("index")
     service.index(world.session, world.root, max_bytes=SEGMENT_BYTES)
-    for name in ("rotate", "give up", "search", "verify", "revoke"):
+    for name in ("rotate", "give up", "search", "verify", "record", "migrate", "revoke"):
         keep(name)
     return Beginnings(world.home, rollout, path, folders, receipt)
 
@@ -156,6 +158,16 @@ class TimelineAction:
         world = World(folder, self.beginnings.home)
         self.again(world)
         assert verdict_of(world, deep=True) == ("ok", frozenset())
+
+
+@dataclass(slots=True)
+class MigrateAction(TimelineAction):
+    """A search of a timeline whose database an older program has made."""
+
+    def prepare(self, folder: Path) -> None:
+        """Copy the beginning, and make its database one of version 1."""
+        copy_folders(self.beginnings.folders[self.name], folder)
+        make_old(World(folder, self.beginnings.home))
 
 
 @dataclass(slots=True)
@@ -262,6 +274,9 @@ def timeline_actions(folder: Path) -> Iterator[Action]:
     def revoke(world: World) -> None:
         service.revoke(world.session, enrollment_of(world))
 
+    def record_two(world: World) -> None:
+        record(world, entry("a"), entry("b", evidence_kind="explicit-user-feedback", supersedes=["a"]))
+
     yield InitAction(made.home)
     yield InitAgainAction(made)
     yield TimelineAction(
@@ -280,6 +295,8 @@ def timeline_actions(folder: Path) -> Iterator[Action]:
         yield TimelineAction(name, made, change(reason), go, grows=True)
     yield TimelineAction("search", made, search, go, grows=False)
     yield TimelineAction("verify", made, verify, go, grows=False)
+    yield TimelineAction("record", made, record_two, record_two, grows=True)
+    yield MigrateAction("migrate", made, search, go, grows=False)
     yield TimelineAction("revoke", made, revoke, go, grows=True)
 
 

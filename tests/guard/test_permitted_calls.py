@@ -23,6 +23,15 @@ GIVEN: dict[Tool, dict[str, Any]] = {
     Tool.SEARCH: dict(ASKED),
     Tool.CAPTURE: EVENT,
     Tool.STATUS: {},
+    Tool.RECORD: {
+        "id": "note:one",
+        "subjectId": "task:default",
+        "predicate": "build.tool",
+        "value": "make",
+        "evidenceKind": "model-suggestion",
+    },
+    Tool.CONTEXT: {},
+    Tool.BRIEFING: {},
 }
 OPENING = [Tool.INDEX, Tool.SEARCH]
 """Tools that open a transcript."""
@@ -89,20 +98,21 @@ def test_a_consent_that_is_taken_back_while_the_search_runs_ends_it(
     def revoke_meanwhile(*_: object) -> bool:
         (source,) = service.list_sources(agent.world.session, None)
         service.revoke(agent.world.session, source.source.enrollment.enrollment_id)
-        return False
+        return True
 
-    monkeypatch.setattr(recall, "is_following", revoke_meanwhile)
+    monkeypatch.setattr(recall, "is_following", lambda *_: True)
+    monkeypatch.setattr(recall, "_has_grown", revoke_meanwhile)
     answer = agent.ask()
     assert (answer["blocked"], answer["reason"]) == (True, "private-enrollment-unavailable")
 
 
-@pytest.mark.requirement("D7")
-def test_capture_spends_its_permit_and_says_that_there_is_nothing_yet(agent: Agent) -> None:
-    """Unavailable, with the reason; the second time there is no permit."""
+@pytest.mark.requirement("D7", "T27")
+def test_a_capture_spends_a_permit_of_its_own(agent: Agent) -> None:
+    """Also where there is no such event; the second time there is no permit."""
     answer = agent.ask(Tool.CAPTURE, EVENT)
 
     assert (answer["schema"], answer["status"]) == ("agentspine.timeline-world-capture/v1", "unavailable")
-    assert (answer["blocked"], answer["reason"]) == (True, "timeline-world-state-unavailable")
+    assert (answer["blocked"], answer["reason"]) == (True, "timeline-capture-event-not-found")
     assert agent.call(Tool.CAPTURE, EVENT)["reason"] == "timeline-permit-required"
 
 
@@ -161,8 +171,8 @@ def test_what_the_hook_hands_on_is_served_as_well(agent: Agent) -> None:
 @pytest.mark.requirement("T15", "D7", "T63")
 def test_a_call_without_a_permit_is_refused(agent: Agent) -> None:
     """The server demands one: a hook that was skipped opens nothing. A replay is such a call."""
-    before = contents(agent.world.locations.state)
     for tool in Tool:
+        before = contents(agent.world.locations.state)
         answer = agent.call(tool, GIVEN[tool])
 
         assert (answer["blocked"], answer["status"]) == (True, "unavailable")

@@ -14,6 +14,7 @@ from timeline.dialects import (
     CONTEXT_CHARACTERS_MAX,
     DIALECTS,
     HOOK_EVENTS,
+    KING_MESSAGE_BYTES_MAX,
     TOOL_PREFIX,
     HookEvent,
     context,
@@ -210,12 +211,15 @@ def test_input_is_changed_only_where_the_host_takes_it(host: str, answer: bytes)
 @pytest.mark.parametrize("host", HOSTS)
 @pytest.mark.parametrize("name", ["SessionStart", "UserPromptSubmit", "PostCompact", "PostToolUse", "Stop"])
 def test_text_reaches_the_model_only_where_the_host_takes_it(host: str, name: str) -> None:
-    """As additional context, or as the plain text of Kimi's prompt hook, on one line that is no JSON."""
+    """As additional context, as King's message, or as the plain text of Kimi's prompt hook, a line that is no JSON."""
     answer = context(host, name, '{"a"\n: 1}')
     if host in {"codex", "claude"} and name in {"SessionStart", "UserPromptSubmit"}:
         said = {"hookEventName": name, "additionalContext": '{"a"\n: 1}'}
         assert answer == json.dumps({"hookSpecificOutput": said}, separators=(",", ":")).encode() + b"\n"
-    elif host in {"king", "kimi"} and name == "UserPromptSubmit":
+    elif host == "king" and name == "UserPromptSubmit":
+        said = {"hookEventName": name, "message": '{"a"\n: 1}'}
+        assert answer == json.dumps({"hookSpecificOutput": said}, separators=(",", ":")).encode() + b"\n"
+    elif host == "kimi" and name == "UserPromptSubmit":
         assert answer == b'Timeline: {"a" : 1}\n'
     else:
         assert answer == b""
@@ -243,7 +247,7 @@ KEYS = {
 ALLOWED: dict[str, set[str]] = {
     "codex": KEYS,
     "claude": KEYS,
-    "king": KEYS - {"updatedInput", "additionalContext"},
+    "king": KEYS - {"updatedInput", "additionalContext"} | {"message"},
     "kimi": KEYS - {"updatedInput", "additionalContext"},
 }
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=400)
@@ -272,6 +276,21 @@ def test_no_answer_has_a_key_that_its_host_does_not_know(
             assert set(said) <= ALLOWED[host]
             # Codex takes "allow" only together with a new input.
             assert (said.get("permissionDecision") == "allow") is ("updatedInput" in said)
+
+
+def test_a_line_for_kimi_says_once_whose_it_is() -> None:
+    """Whether or not the text does."""
+    assert context("kimi", "UserPromptSubmit", "Timeline recall.\n{}") == b"Timeline recall. {}\n"
+    assert context("kimi", "UserPromptSubmit", "{}") == b"Timeline: {}\n"
+
+
+@pytest.mark.requirement("T50")
+def test_a_message_for_king_is_whole_or_not_said() -> None:
+    """By its bytes, not its characters."""
+    fits = "\u00e4" * (KING_MESSAGE_BYTES_MAX // 2)
+    said = json.loads(context("king", "UserPromptSubmit", fits))
+    assert said["hookSpecificOutput"]["message"] == fits
+    assert context("king", "UserPromptSubmit", fits + "a") == b""
 
 
 def test_text_for_the_model_is_bounded() -> None:

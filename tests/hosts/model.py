@@ -81,6 +81,11 @@ class Model:
             raise AssertionError(f"step {step} of {script} gave nothing back; there are {sorted(found)}")
         return found[step]
 
+    def heard(self, script: str) -> str:
+        """Everything that the model was sent for a conversation, as JSON text."""
+        lines = self._log.read_text(encoding="utf-8").splitlines() if self._log.exists() else []
+        return "\n".join(line for line in lines if f"[script:{script}]" in line)
+
     def _items(self) -> Iterator[Mapping[str, Any]]:
         if not self._log.exists():
             return

@@ -17,6 +17,7 @@ from tests.hosts.drivers import Driver
 from tests.hosts.forgery import Forger, reason_in
 from tests.hosts.machine import FAILING, PASSING, Machine
 from tests.hosts.model import Model, answer_in
+from tests.hosts.task_story import TaskStory
 from tests.hosts.turn import Turn, finish, until
 
 Step = tuple[str, str]
@@ -62,6 +63,7 @@ class Story:
         if self.driver.has_agents:
             yield "agent of it", self._delegated(first)
         yield "standing consent", self._consented()
+        yield from TaskStory(self.machine, self.driver, self.model).tell()
         yield "transcript", self._inspect(*self.driver.transcripts(self.machine))
         yield "uninstall", self._uninstall(before)
 

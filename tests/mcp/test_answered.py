@@ -107,3 +107,69 @@ def test_an_unavailable_answer_says_why() -> None:
     assert sent.is_error
     assert sent.structured["status"] == "unavailable"
     assert (sent.structured["reason"], sent.structured["hint"]) == ("daemon-busy", "try again")
+
+
+# -- lists that are counted beside themselves --------------------------------------------------------------------
+
+LISTS = st.lists(st.dictionaries(st.sampled_from("abcd"), TEXTS, max_size=3), max_size=30)
+
+
+@pytest.mark.requirement("T4")
+@given(facts=LISTS, proposals=LISTS, current=LISTS)
+def test_a_counted_list_is_shortened_item_by_item_and_counted(
+    facts: list[Any], proposals: list[Any], current: list[Any]
+) -> None:
+    """At the top and in an object: what is left is the beginning, and the count says what is missing."""
+    given_lists = {"facts": facts, "proposals": proposals}
+    answer = {
+        "status": "found",
+        **given_lists,
+        "omitted": {"facts": 3, "proposals": 0, "unread": 1},
+        "knowledge": {
+            "current": current,
+            "omitted": {"current": 0},
+            "continuation": {"tasks": facts, "terminal": proposals, "omitted": 2, "words": ["a"]},
+        },
+    }
+    before = json.dumps(answer)
+
+    sent = prepare(answer, is_error=False)
+
+    found = sent.structured
+    assert wire_size(sent) <= MCP_ANSWER_BYTES_MAX
+    assert json.dumps(answer) == before
+    assert "fieldsOmitted" not in found
+    for shown, whole, omitted, known in (
+        (found["facts"], facts, found["omitted"]["facts"], 3),
+        (found["proposals"], proposals, found["omitted"]["proposals"], 0),
+        (found["knowledge"]["current"], current, found["knowledge"]["omitted"]["current"], 0),
+    ):
+        assert shown == whole[: len(shown)]
+        assert omitted == known + len(whole) - len(shown)
+    assert found["omitted"]["unread"] == 1
+    tasks = found["knowledge"]["continuation"]
+    assert tasks["words"] == ["a"]
+    assert tasks["omitted"] - 2 == len(facts) - len(tasks["tasks"]) + len(proposals) - len(tasks["terminal"])
+
+
+def test_only_what_does_not_fit_is_left_out() -> None:
+    """Of the largest list first, and no more than is needed."""
+    facts, stale = [card(n, 300) for n in range(30)], [card(n, 30) for n in range(3)]
+    sent = prepare(
+        {"status": "found", "facts": facts, "stale": stale, "omitted": {"facts": 0, "stale": 0}},
+        is_error=False,
+    )
+
+    assert sent.structured["stale"] == stale
+    assert sent.structured["omitted"] == {"facts": 30 - len(sent.structured["facts"]), "stale": 0}
+    assert 0 < len(sent.structured["facts"]) < len(facts)
+    assert wire_size(sent) > MCP_ANSWER_BYTES_MAX - 1200
+
+
+def test_a_list_that_nobody_counts_is_not_cut() -> None:
+    """It goes as a whole, by name."""
+    answer = prepare(
+        {"status": "found", "facts": [card(n) for n in range(30)], "omitted": {"other": 0}}, is_error=False
+    ).structured
+
+    assert answer["fieldsOmitted"] == ["facts"]

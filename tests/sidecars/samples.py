@@ -52,6 +52,13 @@ def make_event(offset: int = 0, **changes: Any) -> Event:
     return Event(**(fields | changes))
 
 
+def make_statement(offset: int = 0, **changes: Any) -> Event:
+    """Give the reference to a user message whose line stands at ``offset``."""
+    lines = changes.pop("lines", (EventLine("prompt", offset, 90, digest_text(("prompt", offset))),))
+    fields: dict[str, Any] = {"id": event_id(SOURCE, lines), "kind": "user-message", "lines": lines, "at": AT}
+    return Event(**(fields | changes))
+
+
 def make_header(end: int = 1000, **changes: Any) -> SidecarHeader:
     """Give the header of the first segment of a source, ``end`` bytes long."""
     start = changes.get("start", 0)

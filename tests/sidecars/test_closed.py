@@ -13,7 +13,7 @@ from sidecars.event import EVENT_BYTES_MAX, Outcome, format_event, parse_event
 from sidecars.event import event_id as compiled_event_id
 from sidecars.identity import strict_loads
 from sidecars.leaf import Kind, format_leaf, parse_leaf
-from tests.sidecars.samples import SOURCE, digest_text, make_enrollment, make_event
+from tests.sidecars.samples import SOURCE, digest_text, make_enrollment, make_event, make_statement
 from tests.sidecars.simulator import REVOCATION, LogSimulator, entry, key_epoch, policy
 
 LOG = LogSimulator()
@@ -35,6 +35,8 @@ EVENTS = [
             outcome=Outcome.UNKNOWN,
         )
     ),
+    format_event(make_statement(3)),
+    format_event(make_statement(4, kind="correction", at=None)),
 ]
 LEAVES = {
     Kind.POLICY: format_leaf(LOG.make_leaf(policy(), 2, 1)),

@@ -14,7 +14,7 @@ from sidecars.encoding import INTEGER_MAX
 from sidecars.errors import MalformedError, NonCanonicalError
 from sidecars.event import EVENT_BYTES_MAX, Event, EventLine, Outcome, event_id, format_event, parse_event
 from sidecars.identity import canonical_bytes
-from tests.sidecars.samples import SOURCE, digest_text, make_event, make_lines
+from tests.sidecars.samples import SOURCE, digest_text, make_event, make_lines, make_statement
 
 FREE_TEXT = (
     "two words",
@@ -146,6 +146,45 @@ def test_an_event_against_a_rule_is_refused(change: dict[str, Any]) -> None:
     line = json.dumps(as_json(make_event()) | change, sort_keys=True, separators=(",", ":")).encode()
     with pytest.raises(MalformedError):
         parse_event(line)
+
+
+@pytest.mark.requirement("T35")
+@pytest.mark.parametrize("kind", ["user-message", "correction"])
+def test_a_statement_is_a_place_and_nothing_else(kind: str) -> None:
+    """It has one line with its own role, a time or none, and none of the fields of a run; a run has all of its own."""
+    event = make_statement(kind=kind)
+    assert parse_event(format_event(event)) == event
+    assert (event.is_statement, event.run) == (True, None)
+    assert set(as_json(event)) == {"at", "id", "kind", "lines"}
+    run = as_json(make_event())
+    for name in run.keys() - {"at", "id", "kind", "lines"} | {"label", "flags", "text", "length", "terms"}:
+        with pytest.raises(MalformedError):
+            parse_event(canonical_bytes(as_json(event) | {name: run.get(name, "a")}))
+    for fields in ({"exit_code": 0}, {"passed": 0}, {"flags": ("masked",)}, {"outcome": Outcome.PASS}):
+        with pytest.raises(MalformedError):
+            format_event(msgspec.structs.replace(event, **fields))
+    for name in ("tool", "runner", "binding", "outcome", "fingerprint"):
+        with pytest.raises(MalformedError):
+            parse_event(canonical_bytes({key: value for key, value in run.items() if key != name}))
+        with pytest.raises(MalformedError):
+            format_event(msgspec.structs.replace(make_event(), **{name: None}))
+
+
+@pytest.mark.requirement("T35")
+@pytest.mark.parametrize(
+    "lines",
+    [
+        (EventLine("call", 0, 9, digest_text(0)),),
+        (EventLine("prompt", 0, 9, digest_text(0), 1),),
+        (EventLine("prompt", 0, 9, digest_text(0)), EventLine("prompt", 20, 9, digest_text(1))),
+    ],
+)
+def test_a_statement_has_one_whole_line(lines: tuple[EventLine, ...]) -> None:
+    """No other role, no part of a line, no second line; and no run rests on a prompt."""
+    with pytest.raises(MalformedError):
+        format_event(make_statement(lines=lines))
+    with pytest.raises(MalformedError):
+        format_event(make_event(lines=(EventLine("prompt", 0, 9, digest_text(0)),)))
 
 
 def test_another_spelling_of_an_event_is_refused() -> None:

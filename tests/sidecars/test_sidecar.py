@@ -19,6 +19,7 @@ from sidecars.sidecar import (
     EVENTS_MAX,
     HEADER_BYTES_MAX,
     SPAN_BYTES_MAX,
+    Bounds,
     SidecarHeader,
     Tallies,
     format_sidecar,
@@ -26,7 +27,7 @@ from sidecars.sidecar import (
     parse_sidecar,
     span_chunks,
 )
-from tests.sidecars.samples import digest_text, make_event, make_header
+from tests.sidecars.samples import digest_text, make_event, make_header, make_statement
 
 
 @given(st.sets(st.integers(0, 40), max_size=12))
@@ -142,6 +143,11 @@ def test_every_pair_of_events_that_is_swapped_is_noticed() -> None:
         {"cursor": "\n"},
         {"cursor": "c" * (CURSOR_BYTES_MAX + 1)},
         {"evicted": -1},
+        {"statements_from": 0},
+        {"statements_from": -1},
+        {"statements_from": None},
+        {"user_messages": 0},
+        {"user_messages": None},
     ],
 )
 def test_a_header_against_a_rule_is_refused(change: dict[str, Any]) -> None:
@@ -155,7 +161,14 @@ def test_a_header_against_a_rule_is_refused(change: dict[str, Any]) -> None:
         parse_header(canonical_bytes(value))
 
 
-@pytest.mark.parametrize("missing", [field.name for field in msgspec.structs.fields(SidecarHeader)])
+@pytest.mark.parametrize(
+    "missing",
+    [
+        field.name
+        for field in msgspec.structs.fields(SidecarHeader)
+        if field.name not in {"statements_from", "user_messages"}
+    ],
+)
 def test_a_header_without_one_of_its_fields_is_refused(missing: str) -> None:
     """Every field is written, so leaving one out is not a default but another format."""
     value: Any = strict_loads(format_sidecar(make_header(), [])[0])
@@ -171,6 +184,9 @@ def test_events_outside_the_rules_of_their_header_are_refused() -> None:
         (make_header(), [make_event(0), make_event(0)]),
         (make_header(149), [make_event(0)]),
         (make_header(keeps_from=1), [make_event(0)]),
+        (make_header(statements_from=1, user_messages=1), [make_statement(0)]),
+        (make_header(), [make_statement(0)]),
+        (make_header(user_messages=1), [make_statement(0), make_statement(100)]),
         (make_header(source="source:" + "ff" * 16), [make_event(0)]),
         (make_header(), [make_event(0, id="timeline-event:" + "0" * 32)]),
     ):
@@ -203,6 +219,31 @@ def test_more_events_than_the_bound_are_refused() -> None:
         format_sidecar(header, events)
     with pytest.raises(SidecarError):
         parse_sidecar(payload + format_event(events[-1]) + b"\n")
+
+
+@pytest.mark.requirement("T33")
+def test_user_messages_have_a_bound_of_their_own() -> None:
+    """256 at most, above their own place; the bound of the other events is not theirs, nor theirs the others'."""
+    statements = [make_statement(100 * place) for place in range(257)]
+    header = make_header(100 * 257, user_messages=256)
+    assert format_sidecar(header, statements[1:])[1].header.count == 256
+    with pytest.raises(MalformedError):
+        format_sidecar(msgspec.structs.replace(header, user_messages=300), statements)
+    apart = make_header(400, keeps_from=150, user_messages=1)
+    payload, _ = format_sidecar(apart, [make_statement(0), make_statement(200, kind="correction")])
+    assert len(parse_sidecar(payload).events) == 2
+    below = make_header(statements_from=150, user_messages=1)
+    assert format_sidecar(below, [make_event(0), make_statement(300)])[1].header.count == 2
+    with pytest.raises(MalformedError):
+        format_sidecar(apart, [make_statement(0, kind="correction")])
+
+
+def test_a_header_without_user_messages_is_spelled_as_ever() -> None:
+    """Neither bound nor count is written until there is one, so that older sidecars keep their bytes."""
+    payload, _ = format_sidecar(make_header(), [make_event(0)])
+    assert b"statements_from" not in payload
+    assert b"user_messages" not in payload
+    assert parse_sidecar(payload).header.bounds == Bounds(0, 0)
 
 
 def test_a_newer_sidecar_is_told_apart_from_rubbish() -> None:

@@ -264,6 +264,7 @@ def event_ids(world: World) -> tuple[str, ...]:
             for source in state.view.active
             for entry in source.kept
             for event in state.open_sidecar(entry)[1].events
+            if not event.is_statement
         )
 
 

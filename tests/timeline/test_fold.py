@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from sidecars.leaf import SALT_BYTES, Body, Leaf, SidecarEntry, seal_leaf
 from tests.simulators.worlds import refusal_of
 from tests.timeline.cases import Case
-from tests.timeline.test_view import POLICY, digest, enrollment, leaves, revocation, sidecar
+from tests.timeline.test_view import POLICY, digest, enrollment, folded, leaves, revocation, sidecar
 from timeline import service
 from timeline.errors import LogRefusedError
-from timeline.fold import LogFold, fold_leaves
+from timeline.fold import LogFold
 from timeline.state import State, open_for_writing
 from timeline.view import Standing
 
@@ -37,7 +37,7 @@ BODIES: tuple[Body, ...] = (
 
 def test_each_sidecar_names_its_own_leaf() -> None:
     """Whoever proves an event looks the leaf up there; sources may take turns."""
-    first, second, third, *_ = fold_leaves(leaves(*BODIES)).sources
+    first, second, third, *_ = folded(leaves(*BODIES)).sources
     assert (first.leaves, second.leaves, third.leaves) == ((2, 5, 6), (4, 11), (8,))
     assert [[entry.digest for entry in source.entries] for source in (first, second)] == [
         [digest("a0"), digest("a1"), digest("a2")],
@@ -47,7 +47,7 @@ def test_each_sidecar_names_its_own_leaf() -> None:
 
 def test_one_enrollment_of_a_transcript_counts() -> None:
     """The newest, whatever became of those before."""
-    standings = [source.standing for source in fold_leaves(leaves(*BODIES)).sources]
+    standings = [source.standing for source in folded(leaves(*BODIES)).sources]
     assert standings == [
         Standing.REPLACED,
         Standing.REPLACED,
@@ -61,17 +61,17 @@ def test_one_enrollment_of_a_transcript_counts() -> None:
 def test_pieces_of_any_size_add_up_to_the_same(cuts: list[int]) -> None:
     """What was added up before a commit, or by an earlier process, makes no difference."""
     everything = leaves(*BODIES)
-    view, begin = fold_leaves([]), 0
+    view, begin = folded([]), 0
     for end in (*sorted(cuts), len(everything)):
-        view, begin = fold_leaves(everything[begin:end], view), end
-    assert view == fold_leaves(everything)
+        view, begin = folded(everything[begin:end], view), end
+    assert view == folded(everything)
 
 
 def test_the_first_contradiction_is_the_one_that_is_told() -> None:
     """Adding never raises: a damaged log is refused for the damage first. Nothing that follows mends it."""
     fold = LogFold()
     for leaf in leaves(POLICY, revocation("a"), enrollment("a"), enrollment("a")):
-        fold.add(leaf)
+        fold.add(leaf, bytes(32))
     with pytest.raises(LogRefusedError, match=r"leaf 1 \(revocation\)"):
         fold.view()
 
@@ -79,11 +79,11 @@ def test_the_first_contradiction_is_the_one_that_is_told() -> None:
 def test_a_fold_leaves_what_it_goes_on_from_alone() -> None:
     """A batch that is refused was never added to the view that the state goes on with."""
     everything = leaves(*BODIES)
-    before = fold_leaves(everything[:6])
-    fold_leaves(everything[6:], before)
+    before = folded(everything[:6])
+    folded(everything[6:], before)
     with pytest.raises(LogRefusedError):
-        fold_leaves(everything[1:2], before)
-    assert before == fold_leaves(everything[:6])
+        folded(everything[1:2], before)
+    assert before == folded(everything[:6])
 
 
 # -- in a state ------------------------------------------------------------------------------------------------

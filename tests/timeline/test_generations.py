@@ -12,10 +12,9 @@ from hypothesis import strategies as st
 from sidecars.digest import Digest
 from sidecars.leaf import Body, Enrollment, Extension, Invalidation, PrefixProof
 from sidecars.sidecar import CHUNK_BYTES, SidecarHeader, Tallies, span_chunks
-from tests.timeline.test_view import POLICY, enrollment, leaves, revocation, sidecar
+from tests.timeline.test_view import POLICY, enrollment, folded, leaves, revocation, sidecar
 from timeline.errors import LogRefusedError
 from timeline.extend import Round, decide_extension, decide_round, decide_step
-from timeline.fold import fold_leaves
 from timeline.guard.enrollment import Consent, decide_consent, is_following, newest_snapshot
 from timeline.limits import INDEX_BYTES_MAX, INDEX_BYTES_MIN
 from timeline.prefix import Chunk, check_generations
@@ -44,7 +43,7 @@ BROKEN = Invalidation(reason="transcript-rewritten", **NAMED)
 
 def source_of(*bodies: Body) -> EnrolledSource:
     """Fold a followed enrollment and what comes after it."""
-    return fold_leaves(leaves(POLICY, followed(), *bodies)).sources[0]
+    return folded(leaves(POLICY, followed(), *bodies)).sources[0]
 
 
 def test_the_newest_generation_is_the_snapshot_that_counts() -> None:
@@ -106,7 +105,7 @@ def test_a_leaf_that_does_not_go_on_from_those_before_is_refused(bodies: tuple[B
 def test_a_snapshot_is_never_extended(body: Body) -> None:
     """The log key alone cannot follow what the owner has not allowed."""
     with pytest.raises(LogRefusedError):
-        fold_leaves(leaves(POLICY, enrollment("a"), body))
+        folded(leaves(POLICY, enrollment("a"), body))
 
 
 def test_a_revocation_may_follow_what_was_found_changed() -> None:
@@ -129,7 +128,7 @@ def test_folding_in_pieces_is_folding_at_once() -> None:
     )
     everything = leaves(*bodies)
     for cut in range(len(everything)):
-        assert fold_leaves(everything[cut:], fold_leaves(everything[:cut])) == fold_leaves(everything)
+        assert folded(everything[cut:], folded(everything[:cut])) == folded(everything)
 
 
 @pytest.mark.parametrize(
@@ -195,7 +194,7 @@ def test_steps_cover_everything_once_and_stay_in_their_bound(
     sizes = [sum(sum(part) for part in generations[: number + 1]) for number in range(len(generations))]
     enrolled = msgspec.structs.replace(followed(), source=_sized(followed(), sizes[0]))
     bodies = [extension(number, size) for number, size in enumerate(sizes[1:], start=1)]
-    source = fold_leaves(leaves(POLICY, enrolled, *bodies)).sources[0]
+    source = folded(leaves(POLICY, enrolled, *bodies)).sources[0]
     chunks = chunks_of([size for part in generations for size in part])
     compared: list[Chunk] = []
     while not source.is_prefix_proven:

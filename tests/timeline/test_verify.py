@@ -46,6 +46,7 @@ def test_a_report_names_what_was_checked_and_what_was_not(indexed: Case) -> None
     assert [check.name for check in shallow.checks] == [
         "keys, head, anchor, log",
         "database structure",
+        "assertions",
         "sidecars",
     ]
     assert [check.name for check in deep.checks] == [
@@ -237,10 +238,10 @@ def test_bytes_between_the_events_are_compared_too(indexed: Case, monkeypatch: p
         content = real(self, offset, length)
         if length == PREFIX_BYTES_MAX:  # the re-check of the first bytes at each opening
             return content
-        return content.replace(b"make the tests pass", b"make the tests fail")
+        return content.replace(b"99 passed", b"98 passed")
 
     monkeypatch.setattr(OpenSource, "read", forged)
-    assert indexed.terms("pytest", "failed").cards  # no card rests on the prompt
+    assert indexed.terms("pytest", "failed").cards  # no card rests on the old log
     report = verify(indexed, deep=True)
     assert (report.verdict, reasons(report)) == ("refused", {"index-unverified"})
 

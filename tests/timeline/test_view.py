@@ -23,7 +23,7 @@ from sidecars.leaf import (
 from sidecars.lineage import Restoration
 from timeline.errors import LogRefusedError
 from timeline.fold import fold_leaves
-from timeline.view import Standing
+from timeline.view import LogView, Standing
 
 POLICY = Policy(owner_presence="terminal", simulated_host=False)
 
@@ -83,15 +83,20 @@ def leaves(*bodies: Body) -> list[Leaf]:
     ]
 
 
+def folded(leaves: Sequence[Leaf], onto: LogView | None = None) -> LogView:
+    """Add up leaves whose hashes nothing asks for."""
+    return fold_leaves(leaves, [bytes(32)] * len(leaves), onto)
+
+
 def test_nothing_adds_up_to_nothing() -> None:
     """An empty log has no policy and no source."""
-    view = fold_leaves([])
+    view = folded([])
     assert (view.policy, view.sources, view.newest_ms) == (None, (), 0)
 
 
 def test_sidecars_gather_under_their_enrollment() -> None:
     """In order of their segments; what was given up is no longer kept."""
-    view = fold_leaves(
+    view = folded(
         leaves(
             POLICY, enrollment("a"), sidecar("a", 0), sidecar("a", 1), sidecar("a", 2, evicts=[digest("a0")])
         )
@@ -107,7 +112,7 @@ def test_sidecars_gather_under_their_enrollment() -> None:
 @pytest.mark.requirement("T4", "T12")
 def test_a_newer_consent_for_the_same_transcript_replaces_the_older() -> None:
     """Session and path together; another path or session is another source."""
-    view = fold_leaves(
+    view = folded(
         leaves(
             POLICY,
             enrollment("a"),
@@ -124,7 +129,7 @@ def test_a_newer_consent_for_the_same_transcript_replaces_the_older() -> None:
 @pytest.mark.requirement("T4")
 def test_a_revoked_consent_keeps_nothing() -> None:
     """The leaves stay; the files need not."""
-    view = fold_leaves(leaves(POLICY, enrollment("a"), sidecar("a", 0), revocation("a")))
+    view = folded(leaves(POLICY, enrollment("a"), sidecar("a", 0), revocation("a")))
     assert view.active == ()
     assert view.sources[0].standing is Standing.REVOKED
     assert view.sources[0].kept == ()
@@ -153,7 +158,7 @@ RESTORED = Restoration("unverified", 7)
 )
 def test_what_nobody_outside_confirmed_is_not_vouched_for(bodies: tuple[Body, ...], expected: int) -> None:
     """Confirmations count from behind the newest leaf that accepted a state without one."""
-    assert fold_leaves(leaves(POLICY, *bodies)).vouched_from == expected
+    assert folded(leaves(POLICY, *bodies)).vouched_from == expected
 
 
 @pytest.mark.requirement("X5")
@@ -161,7 +166,7 @@ def test_every_accepted_state_is_kept_with_its_leaf() -> None:
     """In the order of the log, and whichever process added them up."""
     everything = leaves(POLICY, RESTORED, DECLARED, enrollment("a"), CONFIRMED, RESTORED)
     for cut in range(len(everything) + 1):
-        view = fold_leaves(everything[cut:], fold_leaves(everything[:cut]))
+        view = folded(everything[cut:], folded(everything[:cut]))
         assert [(made.leaf, made.restoration) for made in view.restorations] == [(1, RESTORED), (5, RESTORED)]
         assert [(made.leaf, made.recovery) for made in view.recoveries] == [(2, DECLARED), (4, CONFIRMED)]
 
@@ -203,7 +208,7 @@ def test_a_leaf_that_contradicts_those_before_it_is_refused(name: str) -> None:
     """Signed or not: the rules between leaves are rules. The message names the leaf."""
     bodies = CONTRADICTIONS[name]
     with pytest.raises(LogRefusedError, match=r"leaf \d+ \((sidecar|enrollment|revocation)\)"):
-        fold_leaves(leaves(POLICY, *bodies))
+        folded(leaves(POLICY, *bodies))
 
 
 MOVES = st.lists(
@@ -220,7 +225,7 @@ MOVES = st.lists(
 def test_any_order_of_leaves_adds_up_or_is_refused(bodies: list[Body]) -> None:
     """A view that exists has segments without gaps and at most one active consent for a transcript."""
     try:
-        view = fold_leaves(leaves(POLICY, *bodies))
+        view = folded(leaves(POLICY, *bodies))
     except LogRefusedError:
         return
     for source in view.sources:

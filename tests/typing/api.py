@@ -94,7 +94,7 @@ def checkpoint_round_trip(signer: Signer, verifier: Verifier, root: Digest) -> C
     return open_checkpoint(note, "example.org/log", [verifier]).checkpoint
 
 
-def counts(event: Event) -> tuple[Outcome, int | None]:
+def counts(event: Event) -> tuple[Outcome | None, int | None]:
     """Absent numbers stay visible in the types."""
     assert_type(event.passed, int | None)
     return event.outcome, event.passed

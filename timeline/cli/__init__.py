@@ -140,10 +140,22 @@ def _status() -> click.Command:
     return status_command
 
 
+def _task() -> click.Command:
+    from timeline.cli.task import task_group
+
+    return task_group
+
+
 def _verify_proof() -> click.Command:
     from timeline.cli.proofs import verify_proof_command
 
     return verify_proof_command
+
+
+def _world() -> click.Command:
+    from timeline.cli.world import world_group
+
+    return world_group
 
 
 _LATER: dict[str, Callable[[], click.Command]] = {
@@ -166,7 +178,9 @@ _LATER: dict[str, Callable[[], click.Command]] = {
     "service": _service,
     "uninstall": _uninstall,
     "status": _status,
+    "task": _task,
     "verify-proof": _verify_proof,
+    "world": _world,
 }
 """Commands that load what a search does not need, by the function that loads them."""
 

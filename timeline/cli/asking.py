@@ -36,6 +36,11 @@ def has_terminal() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
+def may_ask(*, yes: bool, as_json: bool) -> bool:
+    """Whether a command asks before it records: at a terminal, unless it was told not to, or speaks to a program."""
+    return not yes and not as_json and has_terminal()
+
+
 def choose_scope(
     session: service.Session, *, tenant: str | None, user: str | None, task: str | None, may_ask: bool
 ) -> Scope | None:

@@ -89,6 +89,14 @@ CONSENTING_COMMANDS: Final = frozenset(
         "key revoke",
         "key rotate",
         "revoke",
+        "task confirm",
+        "task contract",
+        "task correct",
+        "task start",
+        "world confirm",
+        "world correct",
+        "world record",
+        "world resolve",
     }
 )
 """Owner's commands that need the owner key: where it is locked they ask for the passphrase before anything else.

@@ -64,6 +64,10 @@ def progress(label: str) -> "Iterator[Progress]":
 
 def card_lines(card: Json) -> list[str]:
     """An evidence card for a person."""
+    if "speakerRole" in card:
+        facts = [card["at"] or "no reliable time", card["kind"], f"by the {card['speakerRole']}"]
+        second = f"    {card['id']}  {card['understanding']}"
+        return ["  ".join(facts), second + _pending_proof(card)]
     counts = [
         f"{card[name]} {name}"
         for name in ("passed", "failed", "errors", "warnings", "skipped")
@@ -81,11 +85,14 @@ def card_lines(card: Json) -> list[str]:
     second = f"    {card['id']}  {card['binding']}  {card['understanding']}"
     if card["testLabel"]:
         second += f"  {card['testLabel']}"
-    if card.get("prefixProof") == _PENDING:
-        second += f"  {_PENDING}"
+    second += _pending_proof(card)
     if card["flags"]:
         second += f"  flags: {', '.join(card['flags'])}"
     return [first, second]
+
+
+def _pending_proof(card: Json) -> str:
+    return f"  {_PENDING}" if card.get("prefixProof") == _PENDING else ""
 
 
 def search_lines(answer: Json) -> list[str]:
@@ -118,7 +125,8 @@ def index_lines(answer: Json) -> list[str]:
             f"{answer['understanding']}{_accepted(answer)}"
         ),
         (
-            f"  {answer['records']} records, {answer['calls']} calls, {answer['prompts']} prompts, "
+            f"  {answer['records']} records, {answer['calls']} calls, {answer['prompts']} prompts "
+            f"({answer['userMessages']} kept), "
             f"{answer['defects']} defects, {answer['unknown']} unknown, {answer['pendingBytes']} bytes pending"
         ),
         *_following_line(answer),

@@ -1,8 +1,9 @@
-"""What the daemon does when a host's hook comes: a receipt, a permit, a reading, and as a rule no word (DESIGN 7, 10).
+"""What the daemon does when a host's hook comes: a receipt, a permit, a reading, and seldom a word (DESIGN 7, 10).
 
 The hook prints what is answered here, in its host's own dialect. A prompt gives a receipt; a guarded tool a permit or
-a refusal; a tool that ran lets a followed transcript be read on. Whatever fails is written down and says nothing: only
-a guarded tool is ever refused, and the server refuses it as well, since hosts skip hooks.
+a refusal; a tool that ran lets a followed transcript be read on. A session that may know is reminded of where its task
+stands, as it begins and at each prompt. Whatever fails is written down and says nothing: only a guarded tool is ever
+refused, and the server refuses it as well, since hosts skip hooks.
 """
 
 import threading
@@ -22,11 +23,12 @@ from timeline.daemon.shared import HOOK_SECONDS, Shared
 from timeline.dialects import HookEvent
 from timeline.errors import StateMissingError
 from timeline.guard.errors import GroupSuppressedError
-from timeline.guard.request import Tool, tool_named
+from timeline.guard.request import WRITING, tool_named
 from timeline.guard.transport import Caller, nearest_host
 from timeline.limits import RECEIPTS_PENDING_MAX
 from timeline.permitting import Denied, Permitted, lifecycle_hint, permit_call
 from timeline.service import REFUSALS, Session, receive_prompt
+from timeline.telling import told_at_start, told_before_answer
 
 if TYPE_CHECKING:
     from timeline.guard.receipt import Receipt
@@ -42,6 +44,10 @@ _CONSENT_PAUSE_SECONDS: Final = 1.0
 
 _HINTS: Final = frozenset({"SessionStart", "PostCompact"})
 """Events after which the model has forgotten what happened, or has not known it."""
+
+REMINDER_SECONDS: Final = 0.08
+"""How long a hook may wait for what is remembered; its process gives up after 130 ms, and would print nothing at all.
+"""
 
 
 class Reception:
@@ -69,17 +75,17 @@ class Reception:
             self._preload()
         self._spend_on_consent(event)
         if event.event == "UserPromptSubmit":
-            self._prompted(event, request)
-        elif event.event == "PreToolUse" and event.tool is not None and tool_named(event.tool) is not None:
+            return self._prompted(event, request)
+        if event.event == "PreToolUse" and event.tool is not None and tool_named(event.tool) is not None:
             return self._permit(event, request)
-        elif event.event in _READS_ON:
+        if event.event in _READS_ON:
             self._following.read_on(event.host, event.session)
         if event.event in _HINTS:
-            return self._hint(event)
+            return self._hint(event, request)
         return dialects.nothing(event.host, event.event)
 
-    def _hint(self, event: HookEvent) -> bytes:
-        """A source-blind word where something is enrolled, in a host that takes one then."""
+    def _hint(self, event: HookEvent, request: ClientRequest) -> bytes:
+        """A source-blind word where something is enrolled, in a host that takes one then, and a briefing besides."""
         if (
             event.names_group
             or event.thread is not None
@@ -94,8 +100,25 @@ class Reception:
                 wait_seconds=HOOK_SECONDS,
             )
         except StateMissingError:
-            text = None
-        return dialects.context(event.host, event.event, text) if text else b""
+            return b""
+        briefed = self._remind(event, request, lambda session: told_at_start(session, event, text))
+        return briefed or (dialects.context(event.host, event.event, text) if text else b"")
+
+    def _remind(
+        self, event: HookEvent, request: ClientRequest, tell: Callable[[Session], bytes | None]
+    ) -> bytes | None:
+        """What is remembered for a session itself that its host's own process asks for; ``None`` where it is late.
+
+        It never stands in the way: what fails is written down.
+        """
+        above = nearest_host(request.peer.chain)
+        if event.names_group or event.thread is not None or above is None or above.host != event.host:
+            return None
+        try:
+            return self._shared.glance("reminder", tell, wait_seconds=REMINDER_SECONDS)
+        except Exception as error:  # noqa: BLE001  # a hook that was answered without it is answered all the same
+            self._shared.note_failure("reminder", error)
+            return None
 
     def _remember(self, event: HookEvent, request: ClientRequest) -> None:
         host = nearest_host(request.peer.chain)
@@ -115,18 +138,23 @@ class Reception:
 
     # -- prompts -----------------------------------------------------------------------------------------------
 
-    def _prompted(self, event: HookEvent, request: ClientRequest) -> None:
+    def _prompted(self, event: HookEvent, request: ClientRequest) -> bytes:
+        """A receipt, and only where there is one, a reminder."""
         chain = request.peer.whole_chain()  # while the hook waits
 
-        def issue(session: Session) -> None:
+        def issue(session: Session) -> bool:
             of_peer = msgspec.structs.replace(session, environment=request.peer.environment)
             try:
                 receipt = receive_prompt(of_peer, event.host, request.body, peer=chain)
             except StateMissingError:
-                return  # nobody has run `timeline init`
+                return False  # nobody has run `timeline init`
             self._issued(event, receipt)
+            return True
 
-        self._shared.hurry("hook", issue, wait_seconds=HOOK_SECONDS)
+        if not self._shared.hurry("hook", issue, wait_seconds=HOOK_SECONDS):
+            return dialects.nothing(event.host, event.event)
+        reminded = self._remind(event, request, lambda session: told_before_answer(session, event))
+        return reminded or dialects.nothing(event.host, event.event)
 
     def _issued(self, event: HookEvent, receipt: "Receipt") -> None:
         now_ms = self._shared.now_ms()
@@ -193,7 +221,7 @@ class Reception:
         if isinstance(found, Denied):
             hint = f": {found.hint}" if found.hint else ""
             return dialects.deny(event.host, f"timeline: {found.reason}{hint}")
-        if isinstance(found, Permitted) and found.dropped and found.permit.tool is not Tool.CAPTURE:
+        if isinstance(found, Permitted) and found.dropped and found.permit.tool not in WRITING:
             # The host takes changed arguments only together with "allow", which may skip a question of its own: so
             # never for a tool that is more than reading.
             return dialects.rewrite(event.host, found.tool_input)

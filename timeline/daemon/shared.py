@@ -59,14 +59,35 @@ class Shared:
         except TimeoutError:
             if future.done():  # the job's own
                 raise
+        self._note_late(name, future)
+        return None
 
+    def glance(self, name: str, job: Callable[[Session], Result], *, wait_seconds: float) -> Result | None:
+        """Run a use case that is worth something at once only; ``None`` where it takes longer.
+
+        It waits behind whatever hooks came before it, and is not begun when its time is over. What fails later is
+        noted under ``name``.
+
+        Raises:
+            DaemonError, Exception: see ``hurry``.
+        """
+        future = self.worker.submit(lambda: job(self.session), wait_seconds=HOOK_SECONDS)
+        try:
+            return future.result(timeout=wait_seconds)
+        except TimeoutError:
+            if future.done():  # the job's own
+                raise
+        if not future.cancel():
+            self._note_late(name, future)
+        return None
+
+    def _note_late(self, name: str, future: "Future[Result]") -> None:
         def note(late: "Future[Result]") -> None:
             error = late.exception()
             if isinstance(error, Exception):
                 self.note_failure(name, error)
 
         future.add_done_callback(note)
-        return None
 
     def saw(self, look: Callable[[Activity], object]) -> None:
         """Remember something of a session."""

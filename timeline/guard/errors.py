@@ -4,7 +4,7 @@ Reason codes are interface, as those of ``timeline.errors``; where the reference
 says whether anything exists outside the scope of the caller: what is not his is refused as what is not there.
 """
 
-from timeline.errors import AccessError, TimelineError, UsageError
+from timeline.errors import AccessError, UsageError
 
 _AGAIN = "let the agent make the call again: the host's hook permits each call once"
 
@@ -177,10 +177,3 @@ class CrossProviderError(AccessError):
         "the owner sets cross_provider = true in config.toml, or AGENTSPINE_TIMELINE_CROSS_PROVIDER=1 where the host "
         "starts the tool server"
     )
-
-
-class WorldStateUnavailableError(TimelineError):
-    """There is no world model yet that something could be captured into."""
-
-    reason = "timeline-world-state-unavailable"
-    default_hint = "recall works without it; nothing was written"

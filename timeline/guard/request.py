@@ -15,23 +15,33 @@ from typing import Final
 
 import msgspec
 
-from sidecars.identity import JSON, canonical_bytes
-from timeline.binding import SCOPE_FIELD, Binding, folded, is_group
-from timeline.clock import format_utc, parse_utc
+from sidecars.identity import JSON, canonical_bytes_with_floats
+from timeline.binding import SCOPE_FIELD, Binding
+from timeline.clock import format_utc
 from timeline.dialects import TOOL_PREFIXES
-from timeline.guard.errors import (
-    GroupSuppressedError,
-    RequestError,
-    ScopeClaimError,
-    ScopeConflictError,
-    ScopeMismatchError,
-    SmuggledFieldError,
+from timeline.guard.asked import (
+    SUGGESTION_FIELDS,
+    VIEW_FIELDS,
+    SuggestionAsked,
+    ViewAsked,
+    parse_interpretation,
+    parse_suggestion,
+    parse_view,
+)
+from timeline.guard.claims import is_claim, is_scope, known_claims, read_claims, refuse_foreign
+from timeline.guard.errors import RequestError, ScopeClaimError, ScopeMismatchError
+from timeline.guard.fields import (
+    read_flag,
+    read_integer,
+    read_optional_text,
+    read_text,
+    read_time,
+    refuse_unknown,
 )
 from timeline.limits import (
     INDEX_BYTES_MAX,
     INDEX_BYTES_MIN,
     INDEX_TOOL_BYTES_DEFAULT,
-    PATH_BYTES_MAX,
     SEARCH_CHARACTERS_MAX,
     SEARCH_CHARACTERS_MIN,
     WINDOW_SECONDS_MAX,
@@ -42,7 +52,6 @@ from timeline.terms import Query, parse_query
 VISIBILITY: Final = "private-verified"
 """The one visibility that anything is recalled under (reference interface)."""
 
-_TIME_CHARACTERS: Final = len("YYYY-MM-DDTHH:MM:SS.mmmZ")
 _EVENT_ID_CHARACTERS: Final = len("timeline-event:") + 32
 
 
@@ -53,7 +62,13 @@ class Tool(StrEnum):
     SEARCH = "session_timeline_search"
     CAPTURE = "session_timeline_capture"
     STATUS = "timeline_status"
+    RECORD = "record_world_assertion"
+    CONTEXT = "world_context"
+    BRIEFING = "session_briefing"
 
+
+WRITING: Final = frozenset({Tool.CAPTURE, Tool.RECORD})
+"""Tools after which something stays that is no derived file: hosts ask their user before them."""
 
 _TOOLS: Final = frozenset(tool.value for tool in Tool)
 _SEARCH_FIELDS: Final = frozenset(
@@ -62,33 +77,16 @@ _SEARCH_FIELDS: Final = frozenset(
 FIELDS: Final[Mapping[Tool, frozenset[str]]] = {
     Tool.INDEX: frozenset({"maxBytes"}),
     Tool.SEARCH: _SEARCH_FIELDS,
-    Tool.CAPTURE: _SEARCH_FIELDS | {"eventId"},
+    Tool.CAPTURE: _SEARCH_FIELDS | {"eventId", "interpretation"},
     Tool.STATUS: frozenset(),
+    Tool.RECORD: SUGGESTION_FIELDS,
+    Tool.CONTEXT: VIEW_FIELDS,
+    Tool.BRIEFING: frozenset(),
 }
 """The fields of each tool's request; scope claims come on top."""
 
-_SPELLINGS: Final[Mapping[str, str]] = {
-    "root": "root",
-    "sessionId": "session_id",
-    "host": "host",
-    "entityId": "entity_id",
-    "userId": "user_id",
-    "tenantId": "tenant_id",
-    "projectId": "project_id",
-    "taskId": "task_id",
-    "goalId": "goal_id",
-    "goalStepId": "goal_step_id",
-    "portalRef": "portal_ref",
-    "threadRef": "thread_ref",
-    "timelineVisibility": "timeline_visibility",
-    "enrollmentDigest": "enrollment_digest",
-}
-_CLAIM_OF: Final[Mapping[str, str]] = {
-    spelling: name for name, other in _SPELLINGS.items() for spelling in (name, other)
-}
-
-# By their folded names: another spelling of a proof is one all the same.
-_PROOFS: Final = frozenset({"accessproof", "invocationpermit", "transportdigest"})
+_TIMES: Final = frozenset({"at", "observedAt", "expiresAt"})
+"""Fields that are milliseconds here and a text in the interface."""
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -107,12 +105,19 @@ class Request(msgspec.Struct, frozen=True):
     prior_sessions: bool = False
     prior_providers: bool = False
     event_id: str | None = None
+    interpretation: Mapping[str, JSON] | None = None
+    suggestion: SuggestionAsked | None = None
+    view: ViewAsked | None = None
 
     def fields(self) -> dict[str, JSON]:
         """The request's own fields by their names in the interface, defaults filled in."""
         if self.tool is Tool.INDEX:
             return {"maxBytes": self.max_bytes}
-        if self.tool is Tool.STATUS:
+        if self.suggestion is not None:
+            return self.suggestion.fields()
+        if self.view is not None:
+            return self.view.fields()
+        if self.tool not in {Tool.SEARCH, Tool.CAPTURE}:
             return {}
         found: dict[str, JSON] = {
             "at": self.at_ms,
@@ -121,7 +126,10 @@ class Request(msgspec.Struct, frozen=True):
             "includePriorSessions": self.prior_sessions,
             "includePriorProviders": self.prior_providers,
         }
-        return {**found, "eventId": self.event_id} if self.tool is Tool.CAPTURE else found
+        if self.tool is Tool.SEARCH:
+            return found
+        said = None if self.interpretation is None else dict(self.interpretation)
+        return {**found, "eventId": self.event_id, "interpretation": said}
 
     def digest(self, binding: Binding, enrollment_id: str | None, source_ref: str | None) -> str:
         """SHA-256 in hex over tool, whole binding, the session's enrollment, the selected source and the request.
@@ -130,7 +138,7 @@ class Request(msgspec.Struct, frozen=True):
         """
         route = binding.route
         return hashlib.sha256(
-            canonical_bytes(
+            canonical_bytes_with_floats(
                 {
                     "schema": "timeline-tool-request/v1",
                     "tool": self.tool.value,
@@ -192,20 +200,23 @@ def parse_request(tool: Tool, arguments: Mapping[str, object]) -> Request:
         GroupSuppressedError, SmuggledFieldError: the arguments hold a group or a proof.
         ScopeClaimError: a claim is not of its form, or two spellings of one differ.
     """
-    _refuse_foreign(arguments)
-    claims = _claims(arguments)
-    own = {name: value for name, value in arguments.items() if not _is_scope(name)}
-    unknown = sorted(set(own) - FIELDS[tool])
-    if unknown:
-        message = f"{tool}: field {unknown[0][:40]!r}: unknown"
-        raise RequestError(message)
+    refuse_foreign(arguments)
+    claims = read_claims(arguments)
+    own = {name: value for name, value in arguments.items() if not is_scope(name)}
+    refuse_unknown(tool, own, FIELDS[tool])
     given = {name: value for name, value in own.items() if value is not None}
-    if tool is Tool.STATUS:
-        return Request(tool, claims)
-    if tool is Tool.INDEX:
-        size = _integer(given, "maxBytes", INDEX_TOOL_BYTES_DEFAULT, INDEX_BYTES_MIN, INDEX_BYTES_MAX)
-        return Request(tool, claims, max_bytes=size)
-    return _parse_search(tool, claims, given)
+    match tool:
+        case Tool.INDEX:
+            size = read_integer(given, "maxBytes", INDEX_TOOL_BYTES_DEFAULT, INDEX_BYTES_MIN, INDEX_BYTES_MAX)
+            return Request(tool, claims, max_bytes=size)
+        case Tool.SEARCH | Tool.CAPTURE:
+            return _parse_search(tool, claims, given)
+        case Tool.RECORD:
+            return Request(tool, claims, suggestion=parse_suggestion(given))
+        case Tool.CONTEXT:
+            return Request(tool, claims, view=parse_view(given))
+        case Tool.STATUS | Tool.BRIEFING:
+            return Request(tool, claims)
 
 
 def parse_tool_input(tool: Tool, tool_input: Mapping[str, object]) -> Request:
@@ -214,11 +225,11 @@ def parse_tool_input(tool: Tool, tool_input: Mapping[str, object]) -> Request:
     Raises:
         RequestError, QueryError, GroupSuppressedError, SmuggledFieldError, ScopeClaimError: see ``parse_request``.
     """
-    _refuse_foreign(tool_input)
+    refuse_foreign(tool_input)
     nested = tool_input.get(SCOPE_FIELD)
-    kept = {name: value for name, value in tool_input.items() if name in FIELDS[tool] or name in _CLAIM_OF}
+    kept = {name: value for name, value in tool_input.items() if name in FIELDS[tool] or is_claim(name)}
     if nested is not None:
-        kept[SCOPE_FIELD] = _known_claims(nested)
+        kept[SCOPE_FIELD] = known_claims(nested)
     return parse_request(tool, kept)
 
 
@@ -262,8 +273,8 @@ def is_closed(tool: Tool, tool_input: Mapping[str, object]) -> bool:
 def bound_input(request: Request, binding: Binding, enrollment_id: str | None) -> dict[str, object]:
     """The arguments as the hook may hand them on: the request's own fields, and which session it is of."""
     given: dict[str, object] = {name: value for name, value in request.fields().items() if value is not None}
-    if request.at_ms is not None:
-        given["at"] = format_utc(request.at_ms)
+    for name in _TIMES & given.keys():
+        given[name] = format_utc(given[name])  # type: ignore[arg-type]  # whole milliseconds
     given["sessionId"] = binding.session
     if enrollment_id is not None:
         given["enrollmentDigest"] = enrollment_digest(enrollment_id)
@@ -277,109 +288,28 @@ def _parse_search(tool: Tool, claims: Mapping[str, str | None], given: Mapping[s
     if "at" not in given and "query" not in given:
         message = f"{tool}: at or query is needed"
         raise RequestError(message)
-    sessions, providers = (_flag(given, name) for name in ("includePriorSessions", "includePriorProviders"))
+    sessions, providers = (
+        read_flag(given, name) for name in ("includePriorSessions", "includePriorProviders")
+    )
     if providers and not sessions:
         message = "field includePriorProviders: needs includePriorSessions as well"
         raise RequestError(message)
-    text = None if "query" not in given else _text(given, "query", SEARCH_CHARACTERS_MAX)
+    text = read_optional_text(given, "query", SEARCH_CHARACTERS_MAX)
     if text is not None and len(text) < SEARCH_CHARACTERS_MIN:
         message = f"field query: must be {SEARCH_CHARACTERS_MIN} to {SEARCH_CHARACTERS_MAX} characters"
         raise RequestError(message)
-    event_id = _text(given, "eventId", _EVENT_ID_CHARACTERS) if tool is Tool.CAPTURE else None
+    event_id = read_text(given, "eventId", _EVENT_ID_CHARACTERS) if tool is Tool.CAPTURE else None
     if event_id is not None:
         parse_event_id(event_id)
     return Request(
         tool,
         claims,
-        at_ms=_time(given),
+        at_ms=read_time(given, "at"),
         text=text,
         query=None if text is None else parse_query(text.split()),
-        window_seconds=_integer(given, "windowSeconds", 0, 0, WINDOW_SECONDS_MAX),
+        window_seconds=read_integer(given, "windowSeconds", 0, 0, WINDOW_SECONDS_MAX),
         prior_sessions=sessions,
         prior_providers=providers,
         event_id=event_id,
+        interpretation=parse_interpretation(given),
     )
-
-
-def _time(given: Mapping[str, object]) -> int | None:
-    if "at" not in given:
-        return None
-    text = _text(given, "at", _TIME_CHARACTERS)
-    try:
-        return parse_utc(text)
-    except (ValueError, OverflowError) as error:
-        message = "field at: must be an exact UTC time YYYY-MM-DDTHH:MM:SS[.mmm]Z"
-        raise RequestError(message) from error
-
-
-def _text(given: Mapping[str, object], name: str, characters_max: int) -> str:
-    value = given.get(name)
-    if not isinstance(value, str) or len(value) > characters_max or not value.isprintable():
-        message = f"field {name}: must be a printable text of at most {characters_max} characters"
-        raise RequestError(message)
-    return value
-
-
-def _integer(given: Mapping[str, object], name: str, default: int, low: int, high: int) -> int:
-    value = given.get(name, default)
-    if type(value) is not int or not low <= value <= high:
-        message = f"field {name}: must be {low} to {high}"
-        raise RequestError(message)
-    return value
-
-
-def _flag(given: Mapping[str, object], name: str) -> bool:
-    value = given.get(name, False)
-    if type(value) is not bool:
-        message = f"field {name}: must be true or false"
-        raise RequestError(message)
-    return value
-
-
-# -- scope -----------------------------------------------------------------------------------------------------
-
-
-def _is_scope(name: str) -> bool:
-    return name in _CLAIM_OF or name == SCOPE_FIELD or is_group(name)
-
-
-def _refuse_foreign(arguments: Mapping[str, object]) -> None:
-    """No group and no proof, flat or nested, in any spelling. A group that is null is none."""
-    nested = arguments.get(SCOPE_FIELD)
-    for scope in (arguments, nested if isinstance(nested, Mapping) else {}):
-        for name, value in scope.items():
-            if is_group(str(name)) and value is not None:
-                message = "the arguments name a group"
-                raise GroupSuppressedError(message)
-            if folded(str(name)) in _PROOFS:
-                message = "the arguments hold a field that only the guard makes"
-                raise SmuggledFieldError(message)
-
-
-def _known_claims(nested: object) -> object:
-    if not isinstance(nested, Mapping):
-        return nested
-    return {name: value for name, value in nested.items() if name in _CLAIM_OF}
-
-
-def _claims(arguments: Mapping[str, object]) -> dict[str, str | None]:
-    nested = arguments.get(SCOPE_FIELD)
-    if nested is not None and not isinstance(nested, Mapping):
-        message = f"field {SCOPE_FIELD}: must be an object"
-        raise ScopeClaimError(message)
-    claims: dict[str, str | None] = {}
-    for scope, only_claims in ((arguments, False), (nested or {}, True)):
-        for name, value in scope.items():
-            claim = _CLAIM_OF.get(name)
-            if claim is None:
-                if only_claims and not is_group(name):
-                    message = f"field {SCOPE_FIELD}: holds a field that is unknown"
-                    raise RequestError(message)
-                continue
-            if value is not None and not (isinstance(value, str) and 0 < len(value) <= PATH_BYTES_MAX):
-                message = f"scope field {claim}: must be a text"
-                raise ScopeClaimError(message)
-            if claims.setdefault(claim, value) != value:
-                message = f"scope field {claim}: two spellings differ"
-                raise ScopeConflictError(message)
-    return claims

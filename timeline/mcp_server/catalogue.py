@@ -12,6 +12,7 @@ from typing import Final
 
 import msgspec
 
+from timeline.guard.asked import KNOWLEDGE_KINDS, PRIVACIES
 from timeline.guard.request import Tool
 from timeline.limits import (
     INDEX_BYTES_MAX,
@@ -19,6 +20,7 @@ from timeline.limits import (
     SEARCH_CHARACTERS_MAX,
     SEARCH_CHARACTERS_MIN,
     WINDOW_SECONDS_MAX,
+    WORLD_ITEMS_MAX,
 )
 
 Schema = Mapping[str, object]
@@ -121,6 +123,7 @@ CAPTURE: Final = OfferedTool(
                 for name, schema in _SEARCH_PROPERTIES.items()
                 if isinstance(schema, dict)
             },
+            "interpretation": {"type": "object", "description": "Of a captured user message; closed schema"},
         }
     ),
     required=("eventId",),
@@ -134,7 +137,62 @@ STATUS: Final = OfferedTool(
     description="Whether this session is enrolled and indexed, and what is missing. Opens no transcript.",
 )
 
-TOOLS: Final = (INDEX, SEARCH, CAPTURE, STATUS)
+_ID: Final = {"type": "string", "description": "Such as task:release"}
+
+RECORD: Final = OfferedTool(
+    name=Tool.RECORD.value,
+    title="Suggest something to remember",
+    description=(
+        "Record a suggestion. It stays a proposal and replaces nothing: only a capture measures, only the owner "
+        "confirms. No secrets, no permissions."
+    ),
+    properties=MappingProxyType(
+        {
+            "id": _ID,
+            "subjectId": {"type": "string"},
+            "predicate": {"type": "string", "description": "Such as build.tool"},
+            "value": {"description": "Any JSON but null"},
+            "evidenceKind": {"const": "model-suggestion"},
+            "knowledgeKind": {"enum": list(KNOWLEDGE_KINDS)},
+            "privacy": {"enum": list(PRIVACIES)},
+            "reason": {"type": "string"},
+            "expiresAt": {"type": "string"},
+        }
+    ),
+    required=("id", "subjectId", "predicate", "value", "evidenceKind"),
+    read_only=False,
+)
+"""Not read-only, as a capture. The same suggestion twice is one. What names its evidence is taken where a caller gives
+it, and not asked for: a model could only make it up."""
+
+CONTEXT: Final = OfferedTool(
+    name=Tool.CONTEXT.value,
+    title="What is known",
+    description=(
+        "What the world model holds: facts (measured or confirmed), conflicts, proposals and stale items, each apart, "
+        "and typed knowledge. Rely on facts only; a conflict is for the owner to resolve."
+    ),
+    properties=MappingProxyType(
+        {
+            "subjectId": _ID,
+            "includePrivate": {
+                "type": "boolean",
+                "description": "Also what is private, as all task state is",
+            },
+            "includeKnowledgeHistory": {"type": "boolean"},
+            "continuationTaskId": {"type": "string", "description": "Add what helps to go on with this task"},
+            "maxItems": {"type": "integer", "minimum": 1, "maximum": WORLD_ITEMS_MAX},
+        }
+    ),
+)
+
+BRIEFING: Final = OfferedTool(
+    name=Tool.BRIEFING.value,
+    title="Where the task stands",
+    description="One short view of this session's task: how to go on, what is settled, what is disputed.",
+)
+
+TOOLS: Final = (INDEX, SEARCH, CAPTURE, STATUS, RECORD, CONTEXT, BRIEFING)
 """All tools, in the order in which a host lists them."""
 
 NAMES: Final = frozenset(tool.name for tool in TOOLS)

@@ -6,6 +6,7 @@ that could not be recorded (W29, W62, W65). Pure.
 """
 
 import hashlib
+from collections.abc import Iterator
 from typing import Any, Final
 
 import msgspec
@@ -21,7 +22,19 @@ from sidecars.assertion import (
 from sidecars.digest import Digest
 from sidecars.errors import SidecarError
 from sidecars.identity import JSON, canonical_bytes_with_floats, strict_loads_with_floats
-from timeline.world.errors import AssertionInvalidError, WorldStateError
+from timeline.world.continuation import CONTINUATION_PREDICATE, check_continuation
+from timeline.world.errors import (
+    AssertionInvalidError,
+    AuthorityShapedError,
+    SecretShapedError,
+    WorldError,
+    WorldStateError,
+)
+from timeline.world.feedback_value import check_user_feedback
+from timeline.world.kinds import check_knowledge
+from timeline.world.names import find_authority
+from timeline.world.outcome_contract import CONTRACT_PREDICATE, check_contract
+from timeline.world.secrets import find_secret, find_secret_in
 
 NAMESPACE: Final = "assertion"
 
@@ -174,7 +187,7 @@ def read_assertion(leaf: int, recorded_at: int, entry: AssertionEntry) -> Assert
     except SidecarError as error:
         message = f"leaf {leaf}: field value: {error.rule}"
         raise WorldStateError(message) from error
-    except AssertionInvalidError as error:
+    except WorldError as error:
         message = f"leaf {leaf}: {error.message}"
         raise WorldStateError(message) from error
     return Assertion(leaf, recorded_at, entry, value)
@@ -186,7 +199,39 @@ def check_meaning(entry: AssertionEntry, value: JSON) -> None:
     Raises:
         AssertionInvalidError, AuthorityShapedError, SecretShapedError: it breaks one.
     """
-    del entry, value
+    _check_filters(entry, value)
+    check_knowledge(entry)
+    check_user_feedback(entry, value)
+    if entry.predicate == CONTINUATION_PREDICATE:
+        check_continuation(entry, value)
+    if entry.predicate == CONTRACT_PREDICATE:
+        check_contract(entry, value)
+
+
+def _check_filters(entry: AssertionEntry, value: JSON) -> None:
+    """Refuse secrets and names of authority in every assertion, of a kind of knowledge or not (W29, W62, hole e)."""
+    # Secrets first: the message about a key shows it, and must not show one.
+    family = find_secret_in(value)
+    if family is not None:
+        message = f"field value: must hold no secret, and this looks like one ({family})"
+        raise SecretShapedError(message)
+    for field, text in _texts_of(entry):
+        family = find_secret(text)
+        if family is not None:
+            message = f"field {field}: must hold no secret, and this looks like one ({family})"
+            raise SecretShapedError(message)
+    place = find_authority(entry.predicate, value)
+    if place is not None:
+        message = f"field {place}: must not be named like a permission, a credential or a payment"
+        raise AuthorityShapedError(message)
+
+
+def _texts_of(entry: AssertionEntry) -> Iterator[tuple[str, str]]:
+    """The fields beside the value in which whoever records may write what he likes."""
+    for field in ("reason", "id", "subject", "predicate", "evidence_id", "message", "group"):
+        text = getattr(entry, field)
+        if text is not None:
+            yield field, text
 
 
 def _check_form(entry: AssertionEntry) -> None:

@@ -70,10 +70,72 @@ class CompareAndSetError(WorldError):
     default_hint = "look again with `timeline world show`, and decide anew"
 
 
+class AssertionUnknownError(WorldError):
+    """Whoever asks sees no assertion of this id; that there is one elsewhere is not said (X12)."""
+
+    reason = "world-assertion-unknown"
+    default_hint = "`timeline world facts`, `conflicts`, `proposals` and `stale` list ids; --root names the project"
+
+
+class NoConflictError(WorldError):
+    """Nothing is disputed about this subject and predicate, so that nothing is to be resolved."""
+
+    reason = "world-conflict-missing"
+    default_hint = "`timeline world conflicts` lists what is disputed; `timeline world correct` replaces one value"
+
+
+class NotToBeConfirmedError(WorldError):
+    """What was to be confirmed is no suggestion in force."""
+
+    reason = "world-not-to-be-confirmed"
+    default_hint = "`timeline world proposals` lists what can be confirmed"
+
+
+class TaskStartedError(WorldError):
+    """A task that is under way cannot be begun again."""
+
+    reason = "world-task-started"
+    default_hint = "`timeline task show` says where it stands; `timeline task correct` changes it"
+
+
+class TaskNotStartedError(WorldError):
+    """Nothing established says where the task stands, for its project and route."""
+
+    reason = "world-task-not-started"
+    default_hint = "begin it with `timeline task start`, or confirm a suggestion with `timeline task confirm`"
+
+
+class TaskDisputedError(WorldError):
+    """Established continuations of the task differ: which one holds has to be settled first (W38)."""
+
+    reason = "world-task-disputed"
+    default_hint = "choose one with `timeline task confirm`"
+
+
+class TaskCompletedError(WorldError):
+    """The task is completed, or would be by a word: only a measurement completes one (W35)."""
+
+    reason = "world-task-completed"
+    default_hint = "`timeline task start` begins a completed task anew"
+
+
+class TaskMovedError(WorldError):
+    """What is said about this predicate moves a task, and is said by the commands of the task."""
+
+    reason = "world-task-moved"
+    default_hint = "use `timeline task`"
+
+
 class WorldScopeError(WorldError):
     """A question mixes a group with private assertions, or names a scope that is not of its form (W59)."""
 
     reason = "world-scope-invalid"
+
+
+class RecallFieldError(WorldError):
+    """A host's field holds no recall packet in its short form (T50)."""
+
+    reason = "world-recall-field-invalid"
 
 
 class WorldStateError(StateError):

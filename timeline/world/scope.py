@@ -10,9 +10,10 @@ from typing import Final
 
 import msgspec
 
-from sidecars.assertion import AssertionEntry
+from sidecars.assertion import AssertionEntry, KnowledgeKind
 from sidecars.identity import canonical_bytes
-from timeline.binding import Binding
+from timeline.assertion_row import AssertionRow
+from timeline.binding import Binding, is_scope_id
 from timeline.world.assertion import RouteRefs
 from timeline.world.errors import WorldScopeError
 
@@ -41,8 +42,11 @@ class Reader(msgspec.Struct, frozen=True):
         """Refuse a mixture.
 
         Raises:
-            WorldScopeError: a group is asked for together with private assertions (W59).
+            WorldScopeError: a group is asked for together with private assertions, or is none (W59).
         """
+        if self.group is not None and not is_scope_id(self.group):
+            message = "field groupId: must be 1 to 128 letters, digits or : _ . @ / -"
+            raise WorldScopeError(message)
         if self.group is not None and self.private:
             message = "a group's view never includes private assertions"
             raise WorldScopeError(message)
@@ -98,7 +102,16 @@ def reader_of(binding: Binding) -> Reader:
     )
 
 
-def is_visible(entry: AssertionEntry, reader: Reader) -> bool:
+def attached_route(subject: str, knowledge: KnowledgeKind | None, reader: Reader) -> RouteRefs | None:
+    """The route that the runtime attaches to what a session records (W48): no argument has a say in it.
+
+    Only knowledge about the current task is bound. General preferences and what was learnt of the project are not,
+    and go on to other conversations (W55).
+    """
+    return reader.route if knowledge is not None and subject == reader.task else None
+
+
+def is_visible(entry: AssertionEntry | AssertionRow, reader: Reader) -> bool:
     """Whether a reader may see an assertion at all; what he may not see leaves no trace in an answer (X12)."""
     if entry.tenant != reader.tenant or entry.project not in {None, reader.project}:
         return False
@@ -113,7 +126,7 @@ def is_visible(entry: AssertionEntry, reader: Reader) -> bool:
     return reader.route is None or not is_task_knowledge
 
 
-def _is_for(entry: AssertionEntry, reader: Reader) -> bool:
+def _is_for(entry: AssertionEntry | AssertionRow, reader: Reader) -> bool:
     match entry.privacy:
         case "private":
             return reader.private and entry.user == reader.user

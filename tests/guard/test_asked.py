@@ -1,0 +1,197 @@
+"""What the tools of the world model may be asked: closed, bounded, and part of what a permit covers."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.guard.callers import binding
+from tests.guard.test_request import ENTRIES, LEAST
+from tests.simulators.worlds import refusal_of
+from timeline.guard.request import Request, Tool, bound_input, parse_request
+
+SUGGESTED: dict[str, Any] = {
+    **LEAST[Tool.RECORD],
+    "value": {"steps": [1, 2.5, "make"], "ready": True},
+    "evidenceId": "note:heard",
+    "evidenceDigest": "0f" * 32,
+    "observedAt": "2026-08-20T10:00:00Z",
+    "expiresAt": "2026-08-21T10:00:00.001Z",
+    "knowledgeKind": "error-lesson",
+    "privacy": "shared",
+    "reason": "it was slow",
+}
+INTERPRETED: dict[str, Any] = {
+    **LEAST[Tool.CAPTURE],
+    "interpretation": {
+        "schema": "agentspine.timeline-user-feedback-interpretation-request/v1",
+        "feedbackAssertionId": "assertion:user-feedback-" + "0" * 32,
+        "targetAssertionId": "assertion:timeline-" + "0" * 32,
+        "kind": "ambiguous",
+        "proposedNextStepSummary": None,
+        "clarificationQuestion": "Which of the two?",
+    },
+}
+VIEWED: dict[str, Any] = {
+    "subjectId": "task:default",
+    "includePrivate": True,
+    "includeKnowledgeHistory": True,
+    "continuationTaskId": "task:default",
+    "maxItems": 7,
+}
+INVALID, GROUP = "timeline-request-invalid", "timeline-group-suppressed"
+
+
+@pytest.mark.requirement("D7", "T18", "T42", "W2")
+@pytest.mark.parametrize(
+    ("tool", "asked", "field", "other"),
+    [
+        *(
+            (Tool.RECORD, SUGGESTED, field, other)
+            for field, other in {
+                "id": "note:two",
+                "subjectId": "task:other",
+                "predicate": "build.other",
+                "value": {"steps": [1, 2.5, "make"], "ready": False},
+                "evidenceKind": "objective-measurement",
+                "evidenceId": "note:seen",
+                "evidenceDigest": "1f" * 32,
+                "observedAt": "2026-08-20T10:00:00.001Z",
+                "expiresAt": None,
+                "knowledgeKind": "fact",
+                "privacy": None,
+                "reason": "it was slower",
+            }.items()
+        ),
+        *(
+            (Tool.CONTEXT, VIEWED, field, other)
+            for field, other in {
+                "subjectId": None,
+                "includePrivate": False,
+                "includeKnowledgeHistory": None,
+                "continuationTaskId": "task:other",
+                "maxItems": 8,
+            }.items()
+        ),
+        (Tool.CAPTURE, INTERPRETED, "interpretation", None),
+        (
+            Tool.CAPTURE,
+            INTERPRETED,
+            "interpretation",
+            {**INTERPRETED["interpretation"], "clarificationQuestion": "Which?"},
+        ),
+    ],
+)
+def test_a_permit_covers_every_field(tool: Tool, asked: dict[str, Any], field: str, other: object) -> None:
+    """A call that differs in one field is another request than the permitted one."""
+    bound = binding()
+
+    def digest(arguments: dict[str, Any]) -> str:
+        return parse_request(tool, arguments).digest(bound, "e", "s")
+
+    assert digest(asked) == digest(dict(reversed(asked.items())))
+    assert digest({**asked, field: other}) != digest(asked)
+
+
+@pytest.mark.parametrize(
+    ("tool", "asked"), [(Tool.RECORD, SUGGESTED), (Tool.CONTEXT, VIEWED), (Tool.CAPTURE, INTERPRETED)]
+)
+def test_what_the_hook_hands_on_is_the_same_request(tool: Tool, asked: dict[str, Any]) -> None:
+    """A host that takes changed arguments asks with them; the permit is for both."""
+    bound = binding()
+    request = parse_request(tool, asked)
+
+    handed = parse_request(tool, bound_input(request, bound, None))
+
+    assert handed.fields() == request.fields()
+    assert handed.digest(bound, "e", "s") == request.digest(bound, "e", "s")
+
+
+def test_a_number_is_the_same_in_every_spelling() -> None:
+    """Hosts that write 1.0 as 1 ask the same (RFC 8785)."""
+    whole, fraction = ({**SUGGESTED, "value": [number]} for number in (1, 1.0))
+
+    def digest(arguments: dict[str, Any]) -> str:
+        return parse_request(Tool.RECORD, arguments).digest(binding(), None, None)
+
+    assert digest(whole) == digest(fraction)
+
+
+@pytest.mark.requirement("W2", "W3", "W56")
+@pytest.mark.parametrize("parse", ENTRIES)
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        *(({name: None}, INVALID) for name in LEAST[Tool.RECORD]),
+        ({"id": "x" * 225}, INVALID),
+        ({"subjectId": "task:\n"}, INVALID),
+        ({"predicate": "p" * 129}, INVALID),
+        ({"value": float("nan")}, INVALID),
+        ({"value": 2**53}, INVALID),
+        ({"value": "x" * 8191}, INVALID),
+        ({"value": [[]] * 5000}, INVALID),
+        ({"value": "\ud800"}, INVALID),
+        ({"evidenceDigest": "0F" * 32}, INVALID),
+        ({"evidenceDigest": "0f" * 31}, INVALID),
+        ({"observedAt": "2026-08-20T10:00:00"}, INVALID),
+        ({"expiresAt": "2026-02-30T10:00:00Z"}, INVALID),
+        ({"knowledgeKind": "truth"}, INVALID),
+        ({"knowledgeKind": ["fact"]}, INVALID),
+        ({"privacy": "public"}, INVALID),
+        ({"privacy": "group"}, GROUP),
+        ({"reason": "x" * 501}, INVALID),
+        ({"supersedes": ["assertion:one"]}, INVALID),
+        ({"supersedes": "assertion:one"}, INVALID),
+    ],
+)
+def test_a_suggestion_outside_its_schema_is_refused(
+    parse: Callable[[Tool, Any], Request], changes: dict[str, object], reason: str
+) -> None:
+    """At both entries alike."""
+    assert refusal_of(lambda: parse(Tool.RECORD, {**SUGGESTED, **changes})) == reason
+
+
+def test_an_empty_list_of_replaced_assertions_is_none() -> None:
+    """Some hosts write out every list."""
+    assert parse_request(Tool.RECORD, {**SUGGESTED, "supersedes": []}) == parse_request(
+        Tool.RECORD, SUGGESTED
+    )
+
+
+@pytest.mark.parametrize("parse", ENTRIES)
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"subjectId": 7},
+        {"includePrivate": "yes"},
+        {"includeKnowledgeHistory": 1},
+        {"continuationTaskId": "x" * 225},
+        *({"maxItems": size} for size in (0, 501, True, 7.0, "7")),
+    ],
+)
+def test_a_view_outside_its_schema_is_refused(
+    parse: Callable[[Tool, Any], Request], changes: dict[str, object]
+) -> None:
+    """At both entries alike."""
+    assert refusal_of(lambda: parse(Tool.CONTEXT, {**VIEWED, **changes})) == INVALID
+
+
+@pytest.mark.requirement("T18", "T42")
+@pytest.mark.parametrize("parse", ENTRIES)
+@pytest.mark.parametrize(
+    "given",
+    [
+        "ambiguous",
+        [],
+        {**INTERPRETED["interpretation"], "completionVerified": True},
+        {**INTERPRETED["interpretation"], "sourceText": "it is done"},
+        {**INTERPRETED["interpretation"], "clarificationQuestion": "x" * 5000},
+        {**INTERPRETED["interpretation"], "clarificationQuestion": float("inf")},
+    ],
+)
+def test_an_interpretation_outside_its_schema_is_refused(
+    parse: Callable[[Tool, Any], Request], given: object
+) -> None:
+    """Closed and bounded, whatever it says; an object of these fields is judged where the message is."""
+    assert refusal_of(lambda: parse(Tool.CAPTURE, {**INTERPRETED, "interpretation": given})) == INVALID
+    assert parse(Tool.CAPTURE, INTERPRETED).interpretation == INTERPRETED["interpretation"]

@@ -1,0 +1,429 @@
+"""``timeline world``: what people see of the world model, and how their own word gets into it."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.capture.stage import Stage, captured, failing, passing
+from tests.programs import Run
+from tests.world.commands.speaking import PREDICATE, SUBJECT, Owner
+from timeline.guard.request import Tool
+from timeline.world_use import Statement, record_statement
+from timeline.world_view import standpoint
+
+ABOUT = (SUBJECT, PREDICATE)
+SUGGESTION: dict[str, Any] = {
+    "id": "note:branch",
+    "subjectId": SUBJECT,
+    "predicate": PREDICATE,
+    "value": "next",
+    "evidenceKind": "model-suggestion",
+}
+
+
+def ids(assertions: list[dict[str, Any]]) -> list[str]:
+    """Of assertions in an answer."""
+    return [str(one["id"]) for one in assertions]
+
+
+# -- the owner's own path --------------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("W1", "W2", "W11", "W61")
+def test_what_the_owner_records_is_a_fact_on_his_own_statement(owner: Owner) -> None:
+    """The owner key signs it; who has the assertion can make the statement again and compare its digest."""
+    found = owner.says("world", "record", *ABOUT, "--text", "main", "--reason", "said so")
+    (one,) = found["assertions"]
+    assert found["status"] == "recorded"
+    assert found["uncertainty"] == {"requiresResolution": False, "conflict": []}
+    assert {name: one[name] for name in ("subjectId", "predicate", "value", "privacy", "reason")} == {
+        "subjectId": SUBJECT,
+        "predicate": PREDICATE,
+        "value": "main",
+        "privacy": "private",
+        "reason": "said so",
+    }
+    assert (one["recorder"], one["evidenceKind"], one["status"]) == (
+        "owner",
+        "explicit-user-feedback",
+        "established",
+    )
+    assert one["evidenceId"].startswith("owner-statement:")
+    assert one["projectId"] == owner.stage.world.root
+    (fact,) = owner.says("world", "facts")["facts"]
+    assert (fact["value"], fact["assertionIds"]) == ("main", [one["id"]])
+    shown = owner.says("world", "show", one["id"])
+    assert (shown["assertion"]["standing"], shown["evidenceCheck"]["status"]) == ("fact", "same")
+    assert owner.run("verify", "--deep")[0] == 0
+
+
+@pytest.mark.requirement("W60")
+def test_a_fact_is_one_of_its_project_unless_it_is_for_all(owner: Owner, tmp_path: Path) -> None:
+    """Another project does not see the one, and sees the other."""
+    owner.says("world", "record", "user:me", "editor.tabs", "--value", "4", "--everywhere")
+    owner.records("main")
+    other = tmp_path / "other"
+    other.mkdir()
+    _, out, _ = owner.run("world", "facts", "--root", str(other), "--json")
+    (fact,) = json.loads(out)["facts"]
+    assert (fact["predicate"], fact["value"], fact["projectId"]) == ("editor.tabs", 4, None)
+
+
+@pytest.mark.requirement("W58", "W59")
+def test_a_group_sees_its_own_and_what_is_shared(owner: Owner) -> None:
+    """Nothing private, and nobody but the group sees what is the group's."""
+    owner.records("private")
+    owner.says("world", "record", SUBJECT, "api.port", "--value", "80", "--shared")
+    group = ("--group", "team-a")
+    at_group = owner.says("world", "record", SUBJECT, "api.host", "--text", "a.example", *group)
+    seen = {fact["predicate"] for fact in owner.says("world", "facts", *group)["facts"]}
+    assert seen == {"api.port", "api.host"}
+    assert {fact["predicate"] for fact in owner.says("world", "facts")["facts"]} == {"api.port", PREDICATE}
+    (one,) = ids(at_group["assertions"])
+    assert owner.refused("world", "show", one) == "world-assertion-unknown"
+    assert owner.says("world", "show", one, *group)["assertion"]["groupId"] == "team-a"
+
+
+@pytest.mark.requirement("W3", "W4", "W12", "W13")
+def test_a_confirmed_suggestion_stays_a_suggestion(owner: Owner) -> None:
+    """The owner's own word is what is established; the model's is not touched."""
+    agent = owner.stage.session("codex", failing)
+    suggested = agent.ask(Tool.RECORD, SUGGESTION)["assertion"]["id"]
+    assert owner.says("world", "facts")["facts"] == []
+    found = owner.says("world", "confirm", suggested)
+    (one,) = found["assertions"]
+    assert (one["value"], one["recorder"], one["supersedes"]) == ("next", "owner", [])
+    (fact,) = owner.says("world", "facts")["facts"]
+    assert fact["assertionIds"] == [one["id"]]
+    assert ids(owner.says("world", "proposals")["proposals"]) == [suggested]
+    assert owner.says("world", "show", suggested)["evidenceCheck"] == {
+        "status": "not-checked",
+        "detail": "a model's words are not kept",
+    }
+
+
+def test_only_a_suggestion_in_force_is_confirmed(owner: Owner) -> None:
+    """Neither what is established, nor what is stale, nor what was replaced, nor what nobody sees."""
+    agent = owner.stage.session("codex", failing)
+    own = owner.records("main")
+    assert owner.refused("world", "confirm", own) == "world-not-to-be-confirmed"
+    assert owner.refused("world", "confirm", "note:branch") == "world-assertion-unknown"
+    suggested = agent.ask(Tool.RECORD, SUGGESTION)["assertion"]["id"]
+    owner.says("world", "correct", suggested, "--text", "release")
+    assert owner.refused("world", "confirm", suggested) == "world-not-to-be-confirmed"
+
+
+@pytest.mark.requirement("W26", "W9", "W39")
+def test_a_correction_names_what_it_replaces_and_keeps_it_in_the_history(owner: Owner) -> None:
+    """Every replaced assertion by its id; a replaced one is not replaced again."""
+    first, second = owner.records("main"), owner.records("next")
+    found = owner.says("world", "correct", first, second, "--text", "release", "--reason", "main is frozen")
+    (one,) = found["assertions"]
+    assert one["supersedes"] == sorted([first, second])
+    told = owner.says("world", "history", SUBJECT, PREDICATE)["assertions"]
+    assert [(a["id"], a["standing"]) for a in told] == [
+        (one["id"], "fact"),
+        (second, "superseded"),
+        (first, "superseded"),
+    ]
+    assert told[0]["supersedes"] == sorted([first, second])
+    assert told[1]["replacedBy"] == [one["id"]]
+    assert owner.refused("world", "correct", first, "--text", "again") == "world-compare-and-set-failed"
+    assert owner.says("world", "history", SUBJECT, "another")["assertions"] == []
+
+
+def test_a_correction_of_two_subjects_is_refused_whole(owner: Owner) -> None:
+    """Only what is about the same is replaced together."""
+    first = owner.records("main")
+    other = owner.says("world", "record", SUBJECT, "api.port", "--value", "80")["assertions"][0]["id"]
+    assert owner.refused("world", "correct", first, other, "--text", "x") == "world-supersession-invalid"
+
+
+@pytest.mark.requirement("W14", "W17")
+def test_what_has_expired_is_stale_and_no_fact(owner: Owner) -> None:
+    """At the very instant; and it can no longer be found among the facts."""
+    one = owner.records("main", "--expires", "2026-08-20T12:00:00Z")
+    assert len(owner.says("world", "facts")["facts"]) == 1
+    owner.stage.world.clock.at_ms = 1_787_227_200_000 - 1000
+    assert ids(owner.says("world", "stale")["stale"]) == [one]
+    assert owner.says("world", "facts")["facts"] == []
+
+
+@pytest.mark.requirement("W29", "W62")
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ((SUBJECT, "access.token", "--text", "x"), "world-authority-shaped"),
+        ((SUBJECT, PREDICATE, "--value", '{"apiKey2": 1}'), "world-authority-shaped"),
+        ((SUBJECT, PREDICATE, "--text", "ghp_" + "aB3" * 12), "world-secret-shaped"),
+        (("Not A Subject", PREDICATE, "--text", "x"), "world-assertion-invalid"),
+        ((SUBJECT, PREDICATE, "--text", "x", "--kind", "decision"), "world-assertion-invalid"),
+        ((SUBJECT, PREDICATE, "--text", "x", "--expires", "2020-01-01T00:00:00Z"), "world-assertion-invalid"),
+        ((SUBJECT, PREDICATE, "--text", "x", "--expires", "tomorrow"), "usage"),
+        ((SUBJECT, PREDICATE, "--value", "main"), "usage"),
+        ((SUBJECT, PREDICATE, "--value", '{"a":1,"a":2}'), "usage"),
+        ((SUBJECT, PREDICATE), "usage"),
+        ((SUBJECT, PREDICATE, "--text", "x", "--value", "1"), "usage"),
+        ((SUBJECT, PREDICATE, "--text", "x", "--shared", "--group", "a"), "usage"),
+        (("task:default", "task.continuation", "--value", "{}"), "world-task-moved"),
+    ],
+)
+def test_what_is_not_taken_is_refused_before_anything_is_written(
+    owner: Owner, arguments: tuple[str, ...], reason: str
+) -> None:
+    """With the reason, and exit code 2."""
+    assert owner.refused("world", "record", *arguments) == reason
+
+
+# -- conflicts -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("W12", "W15", "W18")
+def test_a_conflict_is_shown_and_settled_by_one_assertion(owner: Owner) -> None:
+    """It supersedes all that disagreed; nothing is disputed afterwards."""
+    first, second, third = owner.records("main"), owner.records("next"), owner.records("main")
+    assert owner.says("world", "facts")["facts"] == []
+    answer = owner.says("world", "conflicts")
+    (conflict,) = answer["conflicts"]
+    assert ids(conflict["assertions"]) == [third, second, first]
+    assert answer["uncertainty"]["requiresResolution"] is True
+    before = owner.stage.leaves()
+    found = owner.says("world", "resolve", *ABOUT, "--choose", second)
+    assert owner.stage.leaves() == before + 1
+    (one,) = found["assertions"]
+    assert (one["value"], one["supersedes"]) == ("next", sorted([first, second, third]))
+    assert found["uncertainty"]["requiresResolution"] is False
+    (fact,) = owner.says("world", "facts")["facts"]
+    assert fact["value"] == "next"
+    assert owner.refused("world", "resolve", *ABOUT, "--text", "x") == "world-conflict-missing"
+
+
+@pytest.mark.requirement("W18")
+def test_a_part_of_a_conflict_leaves_a_conflict(owner: Owner) -> None:
+    """A correction of one of them is no resolution, and the answer says what is disputed still."""
+    first, second = owner.records("main"), owner.records("next")
+    found = owner.says("world", "correct", first, "--text", "release")
+    assert found["uncertainty"]["requiresResolution"] is True
+    assert second in found["uncertainty"]["conflict"]
+
+
+@pytest.mark.requirement("W18", "T31")
+def test_measured_results_that_disagree_are_settled_by_the_owner_alone(owner: Owner) -> None:
+    """The failed run and the passed one are both measured (T31); the owner's word supersedes both, on their route."""
+    first = owner.stage.session("codex", failing)
+    second = owner.stage.session("claude", passing, number=1)
+    failed, passed = captured(first), captured(second, "pytest passed")
+    (conflict,) = owner.says("world", "conflicts")["conflicts"]
+    measured = ids(conflict["assertions"])
+    assert set(measured) == {one["captured"]["assertionId"] for one in (failed, passed)}
+    about = (conflict["subjectId"], conflict["predicate"])
+    found = owner.says("world", "resolve", *about, "--choose", passed["captured"]["assertionId"])
+    (one,) = found["assertions"]
+    assert (one["supersedes"], one["recorder"]) == (sorted(measured), "owner")
+    assert one["threadRef"] == conflict["assertions"][0]["threadRef"]
+    (told,) = second.ask(Tool.CONTEXT, {"subjectId": about[0], "includePrivate": True})["facts"]
+    assert told["value"]["outcome"] == "pass"
+
+
+@pytest.mark.usefixtures("_terminal")
+@pytest.mark.requirement("W18")
+def test_the_owner_is_shown_what_disagrees_and_asked(owner: Owner) -> None:
+    """On whose word each stands, what is superseded, and then once more."""
+    first, second = owner.records("main"), owner.records("next")
+    before = owner.stage.leaves()
+    code, out, err = owner.types("world", "resolve", *ABOUT, given=b"3\n2\ny\n")
+    assert (code, err, owner.stage.leaves()) == (0, "", before + 1)
+    shown, _, asked = out.partition("Which one holds?")
+    assert f'2  "main"  owner\'s word, 2 s ago  {first}' in shown
+    assert f'1  "next"  owner\'s word, 1 s ago  {second}' in shown
+    said = asked.partition("Record this?")[0]
+    assert 'By your word "main" holds.' in said
+    assert first in said
+    assert second in said
+    assert "supersedes 2 assertions" in asked
+    (fact,) = owner.says("world", "facts")["facts"]
+    assert fact["value"] == "main"
+
+
+@pytest.mark.usefixtures("_terminal")
+@pytest.mark.requirement("W18")
+def test_another_value_can_settle_it(owner: Owner) -> None:
+    """As JSON; 0 asks for it."""
+    owner.records("main")
+    owner.records("next")
+    code, _, _ = owner.types("world", "resolve", *ABOUT, given=b'0\n{"on": ["a", 1.0]}\ny\n')
+    assert code == 0
+    (fact,) = owner.says("world", "facts")["facts"]
+    assert fact["value"] == {"on": ["a", 1]}
+
+
+@pytest.mark.usefixtures("_terminal")
+@pytest.mark.parametrize(
+    ("given", "code"), [(b"", 130), (b"1\n", 130), (b"1\nn\n", 0), (b"1\n\n", 0), (b"0\nmain\n", 2)]
+)
+def test_without_a_yes_nothing_is_recorded(owner: Owner, given: bytes, code: int) -> None:
+    """An interruption at any question leaves the conflict as it is."""
+    owner.records("main")
+    owner.records("next")
+    before = owner.stage.leaves()
+    assert owner.types("world", "resolve", *ABOUT, given=given)[0] == code
+    assert owner.stage.leaves() == before
+    assert len(owner.says("world", "conflicts")["conflicts"]) == 1
+
+
+@pytest.mark.usefixtures("_terminal")
+@pytest.mark.parametrize("command", ["confirm", "correct"])
+def test_an_interrupted_word_is_not_said(owner: Owner, command: str) -> None:
+    """What it is about is shown, and asked."""
+    agent = owner.stage.session("codex", failing)
+    suggested = agent.ask(Tool.RECORD, SUGGESTION)["assertion"]["id"]
+    value = ("--text", "release") if command == "correct" else ()
+    before = owner.stage.leaves()
+    code, out, _ = owner.types("world", command, suggested, *value)
+    assert (code, owner.stage.leaves()) == (130, before)
+    assert '"next"' in out
+    assert suggested in out
+    assert owner.types("world", command, suggested, *value, given=b"y\n")[0] == 0
+    assert owner.stage.leaves() == before + 1
+
+
+@pytest.mark.usefixtures("_terminal")
+@pytest.mark.requirement("W18")
+def test_what_comes_while_the_owner_thinks_is_not_overruled(
+    owner: Owner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Compare and set: the conflict is not the one that was shown."""
+    owner.records("main")
+    owner.records("next")
+    session = owner.stage.world.session
+
+    def meanwhile(*_: object, **__: object) -> bool:
+        where = standpoint(session, owner.stage.world.root)
+        record_statement(session, where, Statement(subject=SUBJECT, predicate=PREDICATE, value="third"))
+        return True
+
+    monkeypatch.setattr("timeline.cli.world_owner.click.confirm", meanwhile)
+    before = owner.stage.leaves()
+    code, _, err = owner.types("world", "resolve", *ABOUT, given=b"1\n")
+    assert (code, "[world-compare-and-set-failed]" in err) == (2, True)
+    assert owner.stage.leaves() == before + 1
+    (conflict,) = owner.says("world", "conflicts")["conflicts"]
+    assert len(conflict["assertions"]) == 3
+
+
+@pytest.mark.requirement("W18", "W54")
+def test_a_conflict_between_this_project_and_all_is_settled_in_both(owner: Owner) -> None:
+    """One assertion cannot replace both: each place gets its own, in one batch, and only where it has to."""
+    here = owner.records("main")
+    everywhere = owner.records("next", "--everywhere")
+    found = owner.says("world", "resolve", *ABOUT, "--text", "release")
+    assert [(one["projectId"], one["supersedes"]) for one in found["assertions"]] == [
+        (None, [everywhere]),
+        (owner.stage.world.root, [here]),
+    ]
+    assert found["uncertainty"]["requiresResolution"] is False
+    owner.records("main")
+    kept = found["assertions"][0]["id"]
+    again = owner.says("world", "resolve", *ABOUT, "--choose", kept)
+    assert [one["projectId"] for one in again["assertions"]] == [owner.stage.world.root]
+    (fact,) = owner.says("world", "facts")["facts"]
+    assert fact["value"] == "release"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ((), "usage"),
+        (("--choose", "assertion:none"), "world-conflict-missing"),
+        (("--choose", "assertion:none", "--text", "x"), "usage"),
+    ],
+)
+def test_where_nobody_can_be_asked_the_choice_must_be_given(
+    owner: Owner, arguments: tuple[str, ...], reason: str
+) -> None:
+    """And must be one of what is disputed."""
+    owner.records("main")
+    owner.records("next")
+    assert owner.refused("world", "resolve", *ABOUT, *arguments) == reason
+
+
+# -- showing ---------------------------------------------------------------------------------------------------
+
+
+def test_a_captured_result_is_looked_at_again(owner: Owner) -> None:
+    """Its line is read in the transcript; once that has changed, or may not be read, this is what is said."""
+    agent = owner.stage.session("codex", failing)
+    one = captured(agent)["captured"]["assertionId"]
+    found = owner.says("world", "show", one)
+    assert found["evidenceCheck"]["status"] == "same"
+    assert found["assertion"]["threadRef"].startswith("thread-ref:")
+    _, out, _ = owner.types("world", "show", one)
+    assert "measured (objective-measurement, by capture)" in out
+    content = agent.written.path.read_bytes()
+    agent.written.path.write_bytes(content.replace(b"11 passed", b"12 passed"))
+    assert owner.says("world", "show", one)["evidenceCheck"]["status"] == "different"
+    agent.written.path.unlink()
+    assert owner.says("world", "show", one)["evidenceCheck"]["status"] == "not-checked"
+    owner.run("revoke", agent.ref)
+    told = owner.says("world", "show", one)["evidenceCheck"]
+    assert (told["status"], "no source may be read for it" in told["detail"]) == ("not-checked", True)
+
+
+def test_what_a_model_wrote_cannot_move_the_terminal(owner: Owner) -> None:
+    """Escapes, and characters that change the direction of text, are spelled out."""
+    agent = owner.stage.session("codex", failing)
+    agent.ask(Tool.RECORD, {**SUGGESTION, "value": "a\u202eb\u009b31mc\u2028d"})
+    _, out, _ = owner.types("world", "proposals")
+    assert "a\\u202eb\\x9b31mc\\u2028d" in out
+    assert not [character for character in out if not character.isprintable() and character != "\n"]
+
+
+def test_the_tables_say_the_same_in_words(owner: Owner) -> None:
+    """One line an assertion; an empty table says so."""
+    assert owner.types("world", "facts")[1] == "facts\n  nothing is established yet\n"
+    assert owner.types("world", "conflicts")[1] == "conflicts\n  nothing is disputed\n"
+    assert "nothing is suggested" in owner.types("world", "proposals")[1]
+    assert "nothing has expired" in owner.types("world", "stale")[1]
+    assert "nothing was ever said about it" in owner.types("world", "history", "a:b")[1]
+    one = owner.records("main")
+    assert owner.types("world", "facts", SUBJECT)[1] == (
+        "facts\n"
+        "     about                      value   held on                assertion\n"
+        f'  ●  service:api deploy.branch  "main"  owner\'s word, 1 s ago  {one}\n'
+    )
+
+
+def test_what_does_not_fit_is_counted(owner: Owner) -> None:
+    """By the bound that was asked for."""
+    for number in range(3):
+        owner.says("world", "record", SUBJECT, f"port.{number}", "--value", str(number))
+    found = owner.says("world", "facts", "--limit", "2")
+    assert (len(found["facts"]), found["omitted"]["facts"]) == (2, 1)
+    assert "1 more; see --limit" in owner.types("world", "facts", "--limit", "2")[1]
+
+
+def test_the_json_of_each_view_is_the_reference_s_part(owner: Owner) -> None:
+    """One collection, with what is uncertain beside it."""
+    one = owner.records("main")
+    common = {"schema", "omitted", "uncertainty", "authority", "note"}
+    for name in ("facts", "conflicts", "proposals", "stale"):
+        assert set(owner.says("world", name)) == {name, *common}
+    shown = owner.says("world", "show", one)
+    assert set(shown) == {"schema", "assertion", "evidenceCheck", "history", "authority"}
+    assert (shown["schema"], shown["history"]) == ("timeline-world-assertion/v1", [one])
+
+
+def test_another_project_s_and_another_user_s_are_not_there(
+    owner: Owner, stage: Stage, run: Run, tmp_path: Path
+) -> None:
+    """In the words of an id that nobody has given."""
+    one = owner.records("main")
+    other = tmp_path / "other"
+    other.mkdir()
+    errors = [
+        run("world", "show", name, "--root", str(other), "--json")[2].replace(name, "ID")
+        for name in (one, "assertion:x")
+    ]
+    assert errors[0] == errors[1]

@@ -1,0 +1,120 @@
+"""A reference file is imported as what it is: legacy records, whose every rule is checked anew."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.world.export.test_prov import HISTORY, NOW
+from timeline.world.assertion import Assertion
+from timeline.world.errors import AssertionInvalidError
+from timeline.world.export import world_model
+from timeline.world.legacy import FILE_BYTES_MAX, read_world_model
+
+
+def _file() -> dict[str, Any]:
+    """The export of our own history, as another program would have written it."""
+    return json.loads(json.dumps(world_model(HISTORY, "/srv/demo")))  # type: ignore[no-any-return]  # parsed
+
+
+def _read(found: object, now_ms: int = NOW + 100) -> Any:
+    return read_world_model(json.dumps(found).encode(), tenant="local", user="ann", now_ms=now_ms)
+
+
+@pytest.mark.requirement("W27")
+def test_records_stay_legacy() -> None:
+    """They keep id, value, evidence and times; they get no kind and no route, also where the file names one."""
+    found = _file()
+    found["assertions"][0] |= {
+        "knowledgeKind": "fact",
+        "portalRef": "portal-ref:" + "0" * 32,
+        "threadRef": "thread-ref:" + "0" * 32,
+    }
+    records = _read(found)
+    assert [record.reason for record in records] == [None] * len(HISTORY)
+    for record, assertion in zip(records, HISTORY, strict=True):
+        entry = record.entry
+        assert (entry.recorder, entry.knowledge, entry.portal) == ("import", None, None)
+        for name in (
+            "id",
+            "value",
+            "evidence_kind",
+            "evidence_digest",
+            "observed_at",
+            "supersedes",
+            "privacy",
+        ):
+            assert getattr(entry, name) == getattr(assertion.entry, name)
+
+
+def test_an_export_of_an_import_is_the_same_file() -> None:
+    """But for who recorded it and when."""
+    imported = [
+        Assertion(old.leaf, old.recorded_at, record.entry, old.value)
+        for record, old in zip(_read(_file()), HISTORY, strict=True)
+    ]
+    again = world_model(imported, "/srv/demo")
+    for one, other in zip(again["assertions"], _file()["assertions"], strict=True):
+        assert {**one, "timeline": None} == {**other, "timeline": None}
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "reason"),
+    [
+        ("schema", "agentspine.world-assertion/v2", "world-assertion-invalid"),
+        ("id", 7, "world-assertion-invalid"),
+        ("id", "no-namespace", "world-assertion-invalid"),
+        ("evidenceKind", "uninterpreted-user-message", "world-assertion-invalid"),
+        ("evidenceKind", ["objective-measurement"], "world-assertion-invalid"),
+        ("evidenceDigest", "A" * 64, "world-assertion-invalid"),
+        ("observedAt", "2026-11-30", "world-assertion-invalid"),
+        ("observedAt", "2027-11-30T00:00:00.000Z", "world-assertion-invalid"),
+        ("expiresAt", "2001-01-01T00:00:00.000Z", "world-assertion-invalid"),
+        ("valueDigest", "0" * 64, "world-assertion-invalid"),
+        ("value", "another", "world-assertion-invalid"),
+        ("privacy", "public", "world-assertion-invalid"),
+        ("privacy", ["shared"], "world-assertion-invalid"),
+        ("groupId", "team", "world-assertion-invalid"),
+        ("supersedes", "assertion:number-2", "world-assertion-invalid"),
+        ("supersedes", [2], "world-assertion-invalid"),
+        ("reason", 7, "world-assertion-invalid"),
+        ("predicate", "access.token", "world-authority-shaped"),
+    ],
+)
+def test_what_is_wrong_is_left_out_with_its_reason(field: str, value: object, reason: str) -> None:
+    """One bad record takes none of the others with it."""
+    found = _file()
+    found["assertions"][0][field] = value
+    records = _read(found)
+    assert (records[0].entry, records[0].reason) == (None, reason)
+    assert all(record.entry is not None for record in records[1:])
+
+
+@pytest.mark.parametrize("record", [None, 7, "text", [], {}])
+def test_no_record_at_all(record: object) -> None:
+    """It is named by its place."""
+    found = _file()
+    found["assertions"][1] = record
+    assert _read(found)[1].id == "record 1"
+
+
+@pytest.mark.requirement("W65")
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"{",
+        b"[]",
+        b'{"schema":"agentspine.world-model/v2","assertions":[]}',
+        b'{"schema":"agentspine.world-model/v1"}',
+        b'{"schema":"agentspine.world-model/v1","assertions":{}}',
+        b'{"schema":"agentspine.world-model/v1","assertions":[],"assertions":[]}',
+        b'{"schema":"agentspine.world-model/v1","assertions":[NaN]}',
+        b"\xff\xfe",
+        b" " * (FILE_BYTES_MAX + 1),
+    ],
+)
+def test_another_file_is_refused(content: bytes) -> None:
+    """Whole, before anything of it is read."""
+    with pytest.raises(AssertionInvalidError):
+        read_world_model(content, tenant="local", user="ann", now_ms=NOW)

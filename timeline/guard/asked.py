@@ -1,0 +1,185 @@
+"""What the tools of the world model are asked, as data: a suggestion, a view, an interpretation. Pure.
+
+Only form and bounds are checked here. Whether something may be said or seen is decided where it is, and nothing in the
+guard depends on what is remembered (W63).
+"""
+
+from collections.abc import Mapping
+from typing import Final, Literal
+
+import msgspec
+
+from sidecars.assertion import REASON_CHARACTERS_MAX, VALUE_BYTES_MAX, KnowledgeKind
+from sidecars.identity import JSON
+from timeline.guard.errors import GroupSuppressedError, RequestError
+from timeline.guard.fields import (
+    read_flag,
+    read_integer,
+    read_json,
+    read_optional_text,
+    read_text,
+    read_time,
+    read_word,
+    refuse_unknown,
+)
+from timeline.limits import (
+    INTERPRETATION_BYTES_MAX,
+    STABLE_ID_CHARACTERS_MAX,
+    WORLD_ITEMS_DEFAULT,
+    WORLD_ITEMS_MAX,
+)
+
+_PREDICATE_CHARACTERS: Final = 128
+_WORD_CHARACTERS: Final = 64
+_HEX_DIGITS: Final = 64
+KNOWLEDGE_KINDS: Final = ("fact", "user-preference", "decision", "task-state", "error-lesson")
+PRIVACIES: Final = ("private", "shared")
+"""Whom a suggestion may be for; nothing is recorded for a group."""
+
+SUGGESTION_FIELDS: Final = frozenset(
+    {
+        *(
+            "id",
+            "subjectId",
+            "predicate",
+            "value",
+            "evidenceKind",
+            "evidenceId",
+            "evidenceDigest",
+            "observedAt",
+        ),
+        *("expiresAt", "knowledgeKind", "privacy", "reason", "supersedes"),
+    }
+)
+VIEW_FIELDS: Final = frozenset(
+    {"subjectId", "includePrivate", "includeKnowledgeHistory", "continuationTaskId", "maxItems"}
+)
+INTERPRETATION_FIELDS: Final = frozenset(
+    {
+        *("schema", "feedbackAssertionId", "feedbackAssertionIds", "targetAssertionId", "kind"),
+        *("proposedNextStepSummary", "clarificationQuestion"),
+    }
+)
+"""Those of both requests; which of them belong together is the schema's matter."""
+
+
+class SuggestionAsked(msgspec.Struct, frozen=True):
+    """An assertion that a model wants recorded; times in UTC milliseconds, ``evidence_digest`` in hex.
+
+    What is ``None`` was not given, and comes from the call itself.
+    """
+
+    id: str
+    subject: str
+    predicate: str
+    value: JSON
+    evidence_kind: str
+    evidence_id: str | None
+    evidence_digest: str | None
+    observed_at: int | None
+    expires_at: int | None
+    knowledge: KnowledgeKind | None
+    privacy: Literal["private", "shared"]
+    reason: str | None
+
+    def fields(self) -> dict[str, JSON]:
+        """The fields by their names in the interface."""
+        return {
+            "id": self.id,
+            "subjectId": self.subject,
+            "predicate": self.predicate,
+            "value": self.value,
+            "evidenceKind": self.evidence_kind,
+            "evidenceId": self.evidence_id,
+            "evidenceDigest": self.evidence_digest,
+            "observedAt": self.observed_at,
+            "expiresAt": self.expires_at,
+            "knowledgeKind": self.knowledge,
+            "privacy": self.privacy,
+            "reason": self.reason,
+        }
+
+
+class ViewAsked(msgspec.Struct, frozen=True):
+    """Which part of the world model is asked for; ``subject`` ``None`` asks for all that the session may see."""
+
+    subject: str | None = None
+    private: bool = False
+    history: bool = False
+    continuation_task: str | None = None
+    items_max: int = WORLD_ITEMS_DEFAULT
+
+    def fields(self) -> dict[str, JSON]:
+        """The fields by their names in the interface."""
+        return {
+            "subjectId": self.subject,
+            "includePrivate": self.private,
+            "includeKnowledgeHistory": self.history,
+            "continuationTaskId": self.continuation_task,
+            "maxItems": self.items_max,
+        }
+
+
+def parse_suggestion(given: Mapping[str, object]) -> SuggestionAsked:
+    """A suggestion from arguments without their scope.
+
+    Raises:
+        RequestError: a field is missing, of another type or outside its bounds, or it would replace something.
+        GroupSuppressedError: it is to be for a group.
+    """
+    if given.get("privacy") == "group":
+        message = "field privacy: a session records nothing for a group"
+        raise GroupSuppressedError(message)
+    if given.get("supersedes") not in (None, [], ()):
+        message = "field supersedes: a suggestion replaces nothing"
+        raise RequestError(message)
+    digest = read_optional_text(given, "evidenceDigest", _HEX_DIGITS)
+    if digest is not None and (len(digest) != _HEX_DIGITS or not set(digest) <= set("0123456789abcdef")):
+        message = "field evidenceDigest: must be 64 lower-case hex digits"
+        raise RequestError(message)
+    return SuggestionAsked(
+        id=read_text(given, "id", STABLE_ID_CHARACTERS_MAX),
+        subject=read_text(given, "subjectId", STABLE_ID_CHARACTERS_MAX),
+        predicate=read_text(given, "predicate", _PREDICATE_CHARACTERS),
+        value=read_json(given, "value", VALUE_BYTES_MAX),
+        evidence_kind=read_text(given, "evidenceKind", _WORD_CHARACTERS),
+        evidence_id=read_optional_text(given, "evidenceId", STABLE_ID_CHARACTERS_MAX),
+        evidence_digest=digest,
+        observed_at=read_time(given, "observedAt"),
+        expires_at=read_time(given, "expiresAt"),
+        knowledge=read_word(given, "knowledgeKind", KNOWLEDGE_KINDS, None),  # type: ignore[arg-type]  # its words
+        privacy=read_word(given, "privacy", PRIVACIES, "private"),  # type: ignore[arg-type]  # as above
+        reason=read_optional_text(given, "reason", REASON_CHARACTERS_MAX),
+    )
+
+
+def parse_view(given: Mapping[str, object]) -> ViewAsked:
+    """A view from arguments without their scope.
+
+    Raises:
+        RequestError: a field is of another type or outside its bounds.
+    """
+    return ViewAsked(
+        subject=read_optional_text(given, "subjectId", STABLE_ID_CHARACTERS_MAX),
+        private=read_flag(given, "includePrivate"),
+        history=read_flag(given, "includeKnowledgeHistory"),
+        continuation_task=read_optional_text(given, "continuationTaskId", STABLE_ID_CHARACTERS_MAX),
+        items_max=read_integer(given, "maxItems", WORLD_ITEMS_DEFAULT, 1, WORLD_ITEMS_MAX),
+    )
+
+
+def parse_interpretation(given: Mapping[str, object]) -> dict[str, JSON] | None:
+    """The interpretation of a capture, whole, ``null`` fields included; ``None`` where none is given.
+
+    Raises:
+        RequestError: it is no object of these fields, or too large.
+    """
+    found = given.get("interpretation")
+    if found is None:
+        return None
+    if not isinstance(found, Mapping):
+        message = "field interpretation: must be an object"
+        raise RequestError(message)
+    refuse_unknown("interpretation", (str(name) for name in found), INTERPRETATION_FIELDS)
+    read_json(given, "interpretation", INTERPRETATION_BYTES_MAX)
+    return dict(found)

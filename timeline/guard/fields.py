@@ -1,0 +1,125 @@
+"""The fields of a guarded tool's arguments: each read once, as what it has to be, within its bounds. Pure.
+
+A field that is ``null`` counts as absent. No message quotes what was given.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from sidecars.errors import SidecarError
+from sidecars.identity import JSON, canonical_bytes_with_floats
+from timeline.clock import parse_utc
+from timeline.guard.errors import RequestError
+
+_TIME_CHARACTERS: Final = len("YYYY-MM-DDTHH:MM:SS.mmmZ")
+
+
+def read_time(given: Mapping[str, object], name: str) -> int | None:
+    """An exact UTC time in milliseconds; ``None`` where the field is absent.
+
+    Raises:
+        RequestError: it is another.
+    """
+    if given.get(name) is None:
+        return None
+    text = read_text(given, name, _TIME_CHARACTERS)
+    try:
+        return parse_utc(text)
+    except (ValueError, OverflowError) as error:
+        message = f"field {name}: must be an exact UTC time YYYY-MM-DDTHH:MM:SS[.mmm]Z"
+        raise RequestError(message) from error
+
+
+def read_text(given: Mapping[str, object], name: str, characters_max: int) -> str:
+    """A printable text on one line.
+
+    Raises:
+        RequestError: it is absent, longer, or of another type.
+    """
+    value = given.get(name)
+    if not isinstance(value, str) or len(value) > characters_max or not value.isprintable():
+        message = f"field {name}: must be a printable text of at most {characters_max} characters"
+        raise RequestError(message)
+    return value
+
+
+def read_optional_text(given: Mapping[str, object], name: str, characters_max: int) -> str | None:
+    """As ``read_text``; ``None`` where the field is absent.
+
+    Raises:
+        RequestError: it is longer, or of another type.
+    """
+    return None if given.get(name) is None else read_text(given, name, characters_max)
+
+
+def read_word(
+    given: Mapping[str, object], name: str, words: Sequence[str], default: str | None
+) -> str | None:
+    """One of the words of a closed list, ``default`` where the field is absent.
+
+    Raises:
+        RequestError: it is another.
+    """
+    value = given.get(name)
+    if value is None:
+        return default
+    if not isinstance(value, str) or value not in words:
+        message = f"field {name}: must be one of {', '.join(words)}"
+        raise RequestError(message)
+    return value
+
+
+def read_integer(given: Mapping[str, object], name: str, default: int, low: int, high: int) -> int:
+    """A whole number from ``low`` to ``high``, ``default`` where the field is absent.
+
+    Raises:
+        RequestError: it is another.
+    """
+    value = given.get(name, default)
+    if type(value) is not int or not low <= value <= high:
+        message = f"field {name}: must be {low} to {high}"
+        raise RequestError(message)
+    return value
+
+
+def read_flag(given: Mapping[str, object], name: str) -> bool:
+    """True or false; false where the field is absent.
+
+    Raises:
+        RequestError: it is neither.
+    """
+    value = given.get(name, False)
+    if type(value) is not bool:
+        message = f"field {name}: must be true or false"
+        raise RequestError(message)
+    return value
+
+
+def read_json(given: Mapping[str, object], name: str, bytes_max: int) -> JSON:
+    """Any JSON value but ``null``, of at most ``bytes_max`` bytes in its RFC 8785 form.
+
+    Raises:
+        RequestError: it is absent, has no such form, or a longer one.
+    """
+    value: JSON = given.get(name)  # type: ignore[assignment]  # what is no JSON is refused next
+    try:
+        size = len(canonical_bytes_with_floats(value))
+    except SidecarError as error:
+        message = f"field {name}: {error.rule}"
+        raise RequestError(message) from error
+    if value is None or size > bytes_max:
+        message = f"field {name}: must be a JSON value other than null of at most {bytes_max} bytes"
+        raise RequestError(message)
+    return value
+
+
+def refuse_unknown(where: str, given: Iterable[str], known: frozenset[str]) -> None:
+    """Return only if every name is known; the schema of ``where`` is closed.
+
+    Raises:
+        RequestError: one is not.
+    """
+    unknown = sorted(set(given) - known)
+    if unknown:
+        message = f"{where}: field {unknown[0][:40]!r}: unknown"
+        raise RequestError(message)

@@ -1,0 +1,215 @@
+"""The world model as a session's tools see it: a suggestion is recorded, and what is known is told (W10 to W61).
+
+Scope and route come from the session's own enrollment, never from an argument (W48, W56). The caller has spent a
+permit; to record, he holds the writer lock. Nothing here opens a transcript.
+"""
+
+import hashlib
+from typing import Final
+
+import msgspec
+
+from sidecars.assertion import AssertionEntry
+from sidecars.digest import Digest
+from sidecars.identity import canonical_bytes
+from timeline.answers import AUTHORITY, Json, session_ref
+from timeline.binding import Binding, binding_of
+from timeline.guard.asked import SuggestionAsked, ViewAsked
+from timeline.limits import WORLD_READ_MAX
+from timeline.state import State
+from timeline.view import EnrolledSource
+from timeline.world import ledger
+from timeline.world.assertion import Assertion, Evidence, Origin, Scope, canonical_text, make_entry
+from timeline.world.briefing import BRIEFING_BYTES_MAX, briefing
+from timeline.world.capsules import continuation_context, format_continuation_context
+from timeline.world.context import CONTEXT_SCHEMA, format_context, world_context
+from timeline.world.errors import EvidenceDigestError, EvidenceKindError
+from timeline.world.knowledge import format_knowledge, structured_knowledge
+from timeline.world.presentation import format_assertion
+from timeline.world.scope import Reader, attached_route, is_visible, reader_of
+from timeline.world.standing import decide_standing
+from timeline.world.task_context import format_task_context, task_context
+
+SUGGESTION_SCHEMA: Final = "agentspine.world-assertion-record/v1"
+SUGGESTION_ID_PREFIX: Final = "assertion:suggestion-"
+TOOL_USE_NAMESPACE: Final = "tool-use"
+
+_ID_HEX: Final = 32
+_FRAME_BYTES: Final = 256
+"""What a tool adds to a briefing: its status, and how the call was attributed."""
+
+
+def record_suggestion(state: State, own: EnrolledSource, asked: SuggestionAsked, *, tool_use: str) -> Json:
+    """Record what the model of a session suggests. ``tool_use`` is the digest of the host's id of the call, in hex.
+
+    The same suggestion again is a duplicate, whichever call makes it.
+
+    Raises:
+        EvidenceKindError: the model claims to have measured something, or to speak for the user.
+        EvidenceDigestError: the given digest is not that of the value.
+        WorldError: the world model does not take it; nothing was recorded.
+        StateError, SidecarError: the world model is not to be believed, or cannot be written.
+    """
+    entry = _entry_of(state, own, asked, tool_use)
+    (recorded,) = ledger.record(state, [entry])
+    return {
+        "schema": SUGGESTION_SCHEMA,
+        "blocked": False,
+        "status": recorded.status,
+        "reason": None,
+        "givenId": asked.id,
+        "assertion": format_assertion(recorded.assertion),
+        "authority": AUTHORITY,
+    }
+
+
+def suggestion_id(binding: Binding, name: str) -> str:
+    """The id of what a session calls ``name``: it is a name of its own conversation, and collides with nobody's.
+
+    Two sessions that cannot see each other cannot learn from a refusal that the other has used a name (X12).
+    """
+    reader = reader_of(binding)
+    route = reader.route
+    identity = canonical_bytes(
+        {
+            "tenantId": reader.tenant,
+            "userId": reader.user,
+            "projectId": reader.project,
+            "taskId": reader.task,
+            "portalRef": None if route is None else route.portal,
+            "threadRef": None if route is None else route.thread,
+            "id": name,
+        }
+    )
+    return SUGGESTION_ID_PREFIX + hashlib.sha256(identity).hexdigest()[:_ID_HEX]
+
+
+def _entry_of(state: State, own: EnrolledSource, asked: SuggestionAsked, tool_use: str) -> AssertionEntry:
+    if asked.evidence_kind != "model-suggestion":
+        message = "field evidenceKind: a model can only suggest"
+        raise EvidenceKindError(message)
+    digest = Digest.of(canonical_text(asked.value).encode())
+    if asked.evidence_digest not in {None, digest.hex()}:
+        message = "field evidenceDigest: must be the SHA-256 of the value in its RFC 8785 form"
+        raise EvidenceDigestError(message)
+    binding = binding_of(own.enrollment.binding)
+    reader = reader_of(binding)
+    id_ = suggestion_id(binding, asked.id)
+    call = f"{TOOL_USE_NAMESPACE}:{tool_use[:_ID_HEX]}"
+    now_ms = state.ports.clock.now_ms()
+    # What the caller leaves to the runtime is taken from the first time that it was said.
+    before = ledger.find(state, id_)
+    evidence_id, observed_at, origin = (
+        (call, now_ms, Origin(session_ref(own.enrollment), call)) if before is None else _said_in(before)
+    )
+    return make_entry(
+        id=id_,
+        recorder="model",
+        subject=asked.subject,
+        predicate=asked.predicate,
+        value=asked.value,
+        evidence=Evidence(
+            "model-suggestion",
+            asked.evidence_id or evidence_id,
+            digest,
+            observed_at if asked.observed_at is None else asked.observed_at,
+        ),
+        scope=Scope(
+            binding.tenant,
+            binding.user,
+            binding.project,
+            asked.privacy,
+            None,
+            attached_route(asked.subject, asked.knowledge, reader),
+        ),
+        expires_at=asked.expires_at,
+        knowledge=asked.knowledge,
+        origin=None if asked.knowledge is None else origin,
+        reason=asked.reason,
+    )
+
+
+def _said_in(before: Assertion) -> tuple[str, int, Origin | None]:
+    entry = before.entry
+    origin = None if entry.session is None or entry.message is None else Origin(entry.session, entry.message)
+    return entry.evidence_id, entry.observed_at, origin
+
+
+# -- what is known ---------------------------------------------------------------------------------------------
+
+
+def world_view(state: State, own: EnrolledSource, asked: ViewAsked) -> Json:
+    """What the session may see of the world model, with the typed view beside it.
+
+    Raises:
+        WorldError: the question is not one that is answered.
+        StateError, SidecarError: the world model is not to be believed.
+    """
+    reader = reader_of(binding_of(own.enrollment.binding))
+    reader = msgspec.structs.replace(reader, private=asked.private)
+    now_ms = state.ports.clock.now_ms()
+    everything, left_out = _read(state, reader, asked.continuation_task)
+    assertions, unread = everything, left_out
+    if asked.subject is not None:
+        assertions = ledger.read_subject(state, asked.subject, tenant=reader.tenant, project=reader.project)
+        unread = 0
+    context = world_context(
+        assertions, reader, now_ms, subject=asked.subject, max_items=asked.items_max, unread=unread
+    )
+    typed = structured_knowledge(
+        assertions,
+        reader,
+        now_ms,
+        subject=asked.subject,
+        include_history=asked.history,
+        max_items=asked.items_max,
+    )
+    standing = decide_standing(everything, reader, now_ms)
+    knowledge = {
+        **format_knowledge(typed),
+        "continuation": format_continuation_context(
+            continuation_context(standing, task=asked.continuation_task, max_items=asked.items_max)
+        ),
+        "taskContext": format_task_context(
+            task_context(standing, asked.continuation_task, max_items=asked.items_max)
+        ),
+    }
+    return {
+        "status": "available",
+        "blocked": False,
+        "reason": None,
+        **format_context(context, knowledge=knowledge),
+        "schema": CONTEXT_SCHEMA,
+    }
+
+
+def session_briefing(state: State, own: EnrolledSource) -> Json:
+    """Where the session's task stands, in one short view.
+
+    Raises:
+        StateError, SidecarError: the world model is not to be believed.
+    """
+    reader = reader_of(binding_of(own.enrollment.binding))
+    assertions, unread = _read(state, reader, reader.task)
+    told = briefing(
+        assertions,
+        reader,
+        state.ports.clock.now_ms(),
+        bytes_max=BRIEFING_BYTES_MAX - _FRAME_BYTES,
+        unread=unread,
+    )
+    return {"status": "available", "blocked": False, "reason": None, **told}
+
+
+def _read(state: State, reader: Reader, subject: str | None) -> tuple[tuple[Assertion, ...], int]:
+    """The newest that a reader may see, with all that is in force about one subject; and how many were not read."""
+    page = ledger.read_visible(state, reader, limit=WORLD_READ_MAX)
+    if subject is None:
+        return page.assertions, page.left_out
+    known = {one.id for one in page.assertions}
+    beside = [
+        one
+        for one in ledger.read_current(state, subject, tenant=reader.tenant, project=reader.project)
+        if one.id not in known and is_visible(one.entry, reader)
+    ]
+    return (*page.assertions, *beside), max(0, page.left_out - len(beside))

@@ -1,0 +1,169 @@
+"""Capturing what the user typed: a strict correction, a quoted message, and a model's proposal of what that may mean.
+
+Only the first changes something, and only the next step of one continuation (T59 to T62). A quote is an assumption
+with its place (T37, T38); a proposal is a suggestion about quotes, of which each is read in its source again (T42).
+"""
+
+from collections.abc import Sequence
+
+from timeline.answers import enrolled_digest, session_ref
+from timeline.binding import binding_of
+from timeline.capture_errors import (
+    CaptureError,
+    CapturePrefixError,
+    CaptureTargetError,
+    CaptureUncertainError,
+    CaptureUnderstandingError,
+)
+from timeline.guard.request import Request
+from timeline.measurement import check_dated, evidence_digest, origin_of
+from timeline.prior import prior_sources
+from timeline.reopening import find_proven, read_task, read_words
+from timeline.search import Card
+from timeline.state import State
+from timeline.view import EnrolledSource
+from timeline.world import ledger
+from timeline.world.correction import Correction, correct, parse_correction
+from timeline.world.feedback import Candidate, UserMessage, active_candidates, quote
+from timeline.world.feedback_value import CANDIDATES_MAX
+from timeline.world.interpretation import Model, interpret, parse_request
+from timeline.world.ledger import Recorded
+from timeline.world.task_state import Refused, Repeated
+
+
+def capture_correction(state: State, card: Card) -> Recorded | Refused:
+    """Set the next step that the user's line names, if exactly one continuation stands to be corrected.
+
+    Raises:
+        CaptureError: the line is not certain, or its source not what was enrolled.
+        WorldError, StateError, SidecarError: see ``ledger.record``.
+    """
+    if card.partly_understood:
+        message = "something in the source was not understood"
+        raise CaptureUnderstandingError(message)
+    observed_at = _check_place(state, card)
+    summary = parse_correction(read_words(state, card).text)
+    if summary is None:
+        message = "the line names no next step that may be kept"
+        raise CaptureUncertainError(message, hint="the owner can run `timeline task correct`")
+    decided = correct(
+        read_task(state, card.source).state,
+        Correction(
+            summary=summary,
+            evidence_id=card.event.id,
+            evidence_digest=evidence_digest(card.event),
+            observed_at=observed_at,
+            origin=origin_of(card),
+        ),
+    )
+    match decided:
+        case Refused():
+            return decided
+        case Repeated():
+            return Recorded("duplicate", decided.assertion)
+        case _:
+            return ledger.record(state, [decided.entry], expect_active=decided.expect_active)[0]
+
+
+def capture_quote(state: State, card: Card) -> Recorded | Refused:
+    """Quote the user's message beside the checkpoint of its task.
+
+    Raises:
+        CaptureError: the line has no time, or its source is not what was enrolled.
+        WorldError, StateError, SidecarError: see ``ledger.record``.
+    """
+    message = _read_message(state, card)
+    task = read_task(state, card.source)
+    entry = quote(task.state, message, task.assertions)
+    return entry if isinstance(entry, Refused) else ledger.record(state, [entry])[0]
+
+
+def capture_interpretation(
+    state: State, own: EnrolledSource, card: Card, request: Request, *, strict_formats: bool
+) -> Recorded | Refused:
+    """Record what a model proposes about the quoted message of ``card``, and all others that are open beside it.
+
+    Raises:
+        CaptureError: the message is not among them, or cannot be read again.
+        WorldError, StateError, SidecarError: see ``ledger.record``.
+    """
+    asked = parse_request(request.interpretation)
+    if isinstance(asked, Refused):
+        return asked
+    task = read_task(state, card.source)
+    checkpoint = task.state.continuations.sole
+    candidates = () if checkpoint is None else active_candidates(task.assertions, checkpoint)
+    named = {one.assertion.entry.evidence_id for one in candidates if one.assertion.id in asked.feedback_ids}
+    if checkpoint is not None and card.event.id not in named:
+        message = "the interpretation is about another message than the event"
+        raise CaptureTargetError(message, hint="capture the message first, and give the id of its assertion")
+    decided = interpret(
+        task.state,
+        asked,
+        Model(own.enrollment.binding.host, session_ref(own.enrollment)),
+        assertions=task.assertions,
+        verified=_verified(state, own, card, candidates, request, strict_formats=strict_formats),
+        now_ms=state.ports.clock.now_ms(),
+    )
+    return decided if isinstance(decided, Refused) else ledger.record(state, [decided])[0]
+
+
+def _verified(
+    state: State,
+    own: EnrolledSource,
+    card: Card,
+    candidates: Sequence[Candidate],
+    request: Request,
+    *,
+    strict_formats: bool,
+) -> list[UserMessage]:
+    """The messages of all candidates, each read again in its registered source; one that cannot be is left out.
+
+    Only sources are opened that the caller may recall: his own session's, and the other sessions' of his task.
+    """
+    if len(candidates) > CANDIDATES_MAX:  # refused whatever they say
+        return []
+    mine = binding_of(own.enrollment.binding)
+    others = prior_sources(state, mine, providers=request.prior_providers)
+    registered = {session_ref(one.enrollment): one for one in (*others, own, card.source)}
+    found = []
+    for candidate in candidates:
+        entry = candidate.assertion.entry
+        source = registered.get(entry.session or "")
+        if source is None:
+            continue
+        try:
+            again = (
+                card
+                if entry.evidence_id == card.event.id
+                else find_proven(state, source, entry.evidence_id, strict_formats=strict_formats)
+            )
+            found.append(_read_message(state, again))
+        except CaptureError:
+            continue
+    return found
+
+
+def _read_message(state: State, card: Card) -> UserMessage:
+    observed_at = _check_place(state, card)
+    return UserMessage(
+        event_id=card.event.id,
+        digest=evidence_digest(card.event),
+        observed_at=observed_at,
+        session=session_ref(card.source.enrollment),
+        provider=card.source.enrollment.binding.host,
+        source_digest=enrolled_digest(card.source),
+        text=read_words(state, card).text,
+    )
+
+
+def _check_place(state: State, card: Card) -> int:
+    """When it was typed; the file must have been compared as a whole.
+
+    Raises:
+        CaptureError: that is not known, or not done.
+    """
+    if card.prefix_pending:
+        message = "what stood before the file grew was not all compared since"
+        raise CapturePrefixError(message)
+    return check_dated(card.event, state.ports.clock.now_ms())

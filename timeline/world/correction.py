@@ -1,0 +1,120 @@
+"""The strict correction of a next step: a line of the user's that can mean nothing else, and what follows (T59 to T62).
+
+The grammar alone decides. A message is a correction if all of it is one line that begins with the fixed words; quotes,
+hypotheses, negations and claims that something is done begin otherwise, and stay context (T62). What follows changes
+the next step of one continuation and nothing else (T60). Pure.
+
+The umlaut may be written in either Unicode form; the rest of the line is kept as it was given, but for its spaces.
+"""
+
+import re
+from typing import Final
+
+import msgspec
+
+from sidecars.digest import Digest
+from timeline.world.assertion import Evidence, Origin, make_entry
+from timeline.world.continuation import (
+    CONTINUATION_PREDICATE,
+    LINE_CHARACTERS_MAX,
+    NextStep,
+    format_continuation,
+    parse_continuation,
+)
+from timeline.world.names import is_authority
+from timeline.world.secrets import find_secret
+from timeline.world.task_state import Refused, Repeated, Replacement, TaskState, continuation_id, made_id
+
+ROUTE_REQUIRED: Final = "timeline-correction-route-required"
+CONTINUATION_MISSING: Final = "timeline-correction-continuation-missing"
+CONTINUATION_CONFLICTED: Final = "timeline-correction-continuation-conflicted"
+TASK_COMPLETED: Final = "timeline-correction-task-completed"
+CORRECTION_STALE: Final = "timeline-correction-stale"
+"""Reasons, as in the reference."""
+
+# ASCII only where case does not matter: the long s and the Kelvin sign are no letters of these words.
+_OPENING: Final = re.compile(
+    "(?:correction:[ \t]*next step:|korrektur:[ \t]*n(?:[\u00e4\u00c4]|a\u0308)chster schritt:)",
+    re.IGNORECASE | re.ASCII,
+)
+_LINE_END: Final = re.compile("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
+_ASSIGNED: Final = re.compile(r"([^\s:=]+)\s*[:=]")
+"""A name with something assigned to it, such as ``accessToken=``."""
+
+
+class Correction(msgspec.Struct, frozen=True, kw_only=True):
+    """One correction that a user has typed, re-derived from its line. ``observed_at`` is UTC milliseconds."""
+
+    summary: str
+    evidence_id: str
+    evidence_digest: Digest
+    observed_at: int
+    origin: Origin
+
+
+def parse_correction(text: str) -> str | None:
+    """The next step that a user's whole message sets; ``None`` if the message is no correction.
+
+    Spaces within it are folded. It must then be 1 to 500 printable characters, and hold no secret and nothing that
+    reads like a grant.
+    """
+    opening = _OPENING.match(text)
+    if opening is None or _LINE_END.search(text):
+        return None
+    summary = " ".join(text[opening.end() :].split())
+    if not 1 <= len(summary) <= LINE_CHARACTERS_MAX or not summary.isprintable():
+        return None
+    return None if _is_unsafe(summary) else summary
+
+
+def _is_unsafe(summary: str) -> bool:
+    if find_secret(summary) is not None:
+        return True
+    return any(is_authority(match[1]) for match in _ASSIGNED.finditer(summary))
+
+
+def correct(state: TaskState, correction: Correction) -> Replacement | Repeated | Refused:
+    """The continuation with another next step, or why there is none.
+
+    Raises:
+        AssertionInvalidError, AuthorityShapedError, SecretShapedError: the correction is not of its form.
+    """
+    if state.reader.route is None:
+        return Refused(ROUTE_REQUIRED)
+    id_ = continuation_id("timeline-correction", state, correction.evidence_id, correction.evidence_digest)
+    if (known := state.find(id_)) is not None:
+        return Repeated(known)
+    if not state.continuations.usable:
+        return Refused(CONTINUATION_MISSING)
+    if state.continuations.is_disputed:
+        return Refused(CONTINUATION_CONFLICTED)
+    current = state.continuations.usable[0]
+    continuation = parse_continuation(current.value)
+    if continuation.is_completed:
+        return Refused(TASK_COMPLETED)
+    if any(correction.observed_at < one.entry.observed_at for one in state.continuations.assertions):
+        return Refused(CORRECTION_STALE)
+    step = NextStep(
+        made_id("step:user-correction-", state.task, correction.evidence_id, correction.summary),
+        correction.summary,
+    )
+    following = msgspec.structs.replace(continuation, next_step=step)
+    entry = make_entry(
+        id=id_,
+        recorder="capture",
+        subject=state.task,
+        predicate=CONTINUATION_PREDICATE,
+        value=format_continuation(following),
+        evidence=Evidence(
+            "explicit-user-feedback",
+            correction.evidence_id,
+            correction.evidence_digest,
+            correction.observed_at,
+        ),
+        scope=state.scope,
+        expires_at=current.entry.expires_at,
+        knowledge="task-state",
+        origin=correction.origin,
+        supersedes=state.continuations.ids,
+    )
+    return Replacement(entry, following)
