@@ -34,7 +34,7 @@ _REFUSES_ONE = (TimelineError, SidecarError, AdapterError)
 class Wanted(msgspec.Struct, frozen=True):
     """What is to be committed in one piece: leaves in order, the sidecars that they name, and their projections.
 
-    Without a leaf it asks for nothing but to go on after what others of its group want is committed.
+    Without a leaf it asks for nothing but to go on once what another of its group wants is committed.
     """
 
     bodies: tuple[Body, ...]
@@ -61,9 +61,7 @@ def commit_alone(state: State, work: Work[Result]) -> Result:
             except StopIteration as end:
                 result: Result = end.value
                 return result
-            leaves = ()
-            if wanted.bodies:
-                leaves = state.commit(wanted.bodies, sidecars=wanted.sidecars, project=wanted.project)
+            leaves = state.commit(wanted.bodies, sidecars=wanted.sidecars, project=wanted.project)
 
 
 def commit_together(state: State, works: Sequence[Work[Result]]) -> tuple[Result | Exception, ...]:
@@ -122,11 +120,9 @@ def _commit(state: State, gathered: dict[int, Wanted]) -> list[tuple[int, tuple[
             if wanted.project is not None:
                 wanted.project(store, leaves[own])
 
-    leaves: tuple[Leaf, ...] = ()
-    if any(wanted.bodies for wanted in gathered.values()):
-        leaves = state.commit(
-            [body for wanted in gathered.values() for body in wanted.bodies],
-            sidecars=[sealed for wanted in gathered.values() for sealed in wanted.sidecars],
-            project=project,
-        )
+    leaves = state.commit(
+        [body for wanted in gathered.values() for body in wanted.bodies],
+        sidecars=[sealed for wanted in gathered.values() for sealed in wanted.sidecars],
+        project=project,
+    )
     return [(number, leaves[own]) for number, own in zip(gathered, slices, strict=True)]

@@ -39,7 +39,7 @@ TASK_COMMANDS: Final = {
 """Predicates about which the owner speaks by commands of their own, since they move a task."""
 
 
-class Statement(msgspec.Struct, frozen=True, kw_only=True):
+class OwnerStatement(msgspec.Struct, frozen=True, kw_only=True):
     """What the owner says anew. ``everywhere`` is for all projects; ``expires_at`` is in UTC milliseconds."""
 
     subject: str
@@ -60,7 +60,7 @@ class Spoken(msgspec.Struct, frozen=True):
     disputed: tuple[Assertion, ...]
 
 
-def record_statement(session: Session, where: Standpoint, statement: Statement) -> Spoken:
+def record_statement(session: Session, where: Standpoint, statement: OwnerStatement) -> Spoken:
     """The owner says something new. It replaces nothing: where it differs from what is held, that is a conflict.
 
     Raises:

@@ -72,7 +72,7 @@ PLACES: dict[str, Callable[[str], dict[str, Any]]] = {
     "raw predicate": lambda text: {"predicate": text},
     "reason": lambda text: {"reason": text},
     "subject": lambda text: {"subject": f"task:{'-'.join(re.findall(r'[A-Za-z]+', text))[:180]}"},
-    "evidence": lambda text: {"evidence": Evidence(text, f"e:{len(text)}", Digest(bytes(32)), NOW_MS)},  # type: ignore[arg-type]  # no kind
+    "evidence": lambda text: {"evidence": Evidence(text, f"e:{len(text)}", Digest(bytes(32)), NOW_MS)},  # type: ignore[arg-type]  # no such kind
 }
 
 
@@ -216,6 +216,7 @@ def test_what_a_model_records_through_the_tool_is_shown_as_proposals_only(
 
     assert {answer["status"] for answer in answers} == {"recorded"}
     assert {answer["assertion"]["status"] for answer in answers} == {"proposed"}
+    assert {path.partition(".")[0] for path in places_of(answers, pieces_of(injections))} == {"assertion"}
     said = told(agent)
     assert (said["world"]["facts"], said["world"]["conflicts"]) == ([], [])
     assert len(said["world"]["proposals"]) == len(answers)

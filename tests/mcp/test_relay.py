@@ -21,6 +21,7 @@ from tests.mcp.desks import INITIALIZE, WAIT_SECONDS, Desk, StandIn
 from tests.mcp.test_session import Gate
 from timeline import __version__
 from timeline.limits import MCP_DRAIN_SECONDS, MCP_LINE_BYTES_MAX
+from timeline.mcp_server.catalogue import TOOLS
 from timeline.mcp_server.serving import McpServer
 from timeline.relay import END_MS, LINE_BYTES_MAX, members
 
@@ -129,7 +130,7 @@ def test_the_client_of_the_sdk_works_over_it(daemon: StandIn) -> None:
         with anyio.fail_after(WAIT_SECONDS):
             async with stdio_client(parameters) as streams, ClientSession(*streams) as session:
                 await session.initialize()
-                assert len((await session.list_tools()).tools) == 4
+                assert len((await session.list_tools()).tools) == len(TOOLS)
                 answer = await session.call_tool("session_timeline_search", {"query": "pytest failed"})
                 assert answer.model_dump()["is_error"] is False
 

@@ -21,6 +21,7 @@ from timeline.answers import ToolAnswer
 from timeline.errors import QueryError
 from timeline.limits import MCP_CALLS_MAX, MCP_SESSIONS_MAX
 from timeline.mcp_server.answered import Arrival
+from timeline.mcp_server.catalogue import TOOLS
 from timeline.mcp_server.serving import McpServer
 from timeline.mcp_server.session import McpSession
 
@@ -77,7 +78,7 @@ def test_the_client_of_the_sdk_finds_and_calls_the_tools(server: McpServer, desk
         assert result.capabilities.tools is not None
         assert result.capabilities.resources is None
         assert "context only" in (result.instructions or "")
-        assert len((await session.list_tools()).tools) == 4
+        assert len((await session.list_tools()).tools) == len(TOOLS)
         answer = await session.call_tool("session_timeline_search", {"query": "pytest failed"})
         assert isinstance(answer, types.CallToolResult)
         assert answer.structured_content is not None

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from timeline.cli import world_owner
+from timeline.cli import world_exchange, world_owner
 from timeline.cli.commands import as_json_option, root_option
 from timeline.cli.exit import EPILOG
 from timeline.cli.presence import owner_session
@@ -51,7 +51,7 @@ def _view(
     name: str,
     draw: "Callable[[Context, int], list[Table]]",
     subject: str | None,
-    **options: Any,  # noqa: ANN401
+    **options: Any,  # noqa: ANN401  (what click hands over)
 ) -> None:
     # Imported here, as in the commands below: only they need it.
     from timeline.cli.world_render import context_json
@@ -68,7 +68,7 @@ def _view(
 
 @world_group.command("facts", epilog=EPILOG)
 @_view_options
-def facts_command(subject: str | None, **options: Any) -> None:  # noqa: ANN401  (as for those below)
+def facts_command(subject: str | None, **options: Any) -> None:  # noqa: ANN401  (what click hands over)
     """List what is established: measured or said by the owner, in force, and disputed by nothing.
 
     \b
@@ -83,7 +83,7 @@ def facts_command(subject: str | None, **options: Any) -> None:  # noqa: ANN401 
 
 @world_group.command("conflicts", epilog=EPILOG)
 @_view_options
-def conflicts_command(subject: str | None, **options: Any) -> None:  # noqa: ANN401
+def conflicts_command(subject: str | None, **options: Any) -> None:  # noqa: ANN401  (what click hands over)
     """List what is disputed: established values of one subject and predicate that differ.
 
     No count of votes settles a conflict; `timeline world resolve` does.
@@ -99,7 +99,7 @@ def conflicts_command(subject: str | None, **options: Any) -> None:  # noqa: ANN
 
 @world_group.command("proposals", epilog=EPILOG)
 @_view_options
-def proposals_command(subject: str | None, **options: Any) -> None:  # noqa: ANN401
+def proposals_command(subject: str | None, **options: Any) -> None:  # noqa: ANN401  (what click hands over)
     """List what models have suggested, and the user's messages that were quoted. None of it is established.
 
     \b
@@ -114,7 +114,7 @@ def proposals_command(subject: str | None, **options: Any) -> None:  # noqa: ANN
 
 @world_group.command("stale", epilog=EPILOG)
 @_view_options
-def stale_command(subject: str | None, **options: Any) -> None:  # noqa: ANN401
+def stale_command(subject: str | None, **options: Any) -> None:  # noqa: ANN401  (what click hands over)
     """List what has passed its stated end and was not replaced. It is not used any more.
 
     \b
@@ -175,5 +175,5 @@ def show_command(assertion: str, root: str, group: str | None, *, as_json: bool)
         show_tables(explained_tables(found, session.ports.clock.now_ms()))
 
 
-for _command in world_owner.COMMANDS:
+for _command in (*world_owner.COMMANDS, *world_exchange.COMMANDS):
     world_group.add_command(_command)

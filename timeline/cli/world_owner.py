@@ -65,7 +65,7 @@ _expires_option = click.option(
 @root_option
 @group_option
 @as_json_option
-def record_command(subject: str, predicate: str, **options: Any) -> None:  # noqa: ANN401
+def record_command(subject: str, predicate: str, **options: Any) -> None:  # noqa: ANN401  (what click hands over)
     """Say that PREDICATE of SUBJECT has a value. The owner key signs it, and the statement is its evidence.
 
     It replaces nothing: where something else is held, that is a conflict from now on. SUBJECT is a namespace and a
@@ -76,7 +76,7 @@ def record_command(subject: str, predicate: str, **options: Any) -> None:  # noq
       timeline world record service:api deploy.branch --text main
       timeline world record user:me editor.tabs --value 4 --kind user-preference --everywhere
     """
-    from timeline.world_use import Statement, record_statement
+    from timeline.world_use import OwnerStatement, record_statement
     from timeline.world_view import standpoint
 
     group = options["group"]
@@ -84,7 +84,7 @@ def record_command(subject: str, predicate: str, **options: Any) -> None:  # noq
         message = "--shared and --group: it is for everybody, or for a group"
         raise UsageError(message)
     session = owner_session()
-    statement = Statement(
+    statement = OwnerStatement(
         subject=subject,
         predicate=predicate,
         value=needed_value(options["as_value"], options["text"]),
@@ -141,7 +141,7 @@ def confirm_command(  # each option is one
 @root_option
 @group_option
 @as_json_option
-def correct_command(assertions: tuple[str, ...], **options: Any) -> None:  # noqa: ANN401
+def correct_command(assertions: tuple[str, ...], **options: Any) -> None:  # noqa: ANN401  (what click hands over)
     """Replace every ASSERTION that is named, of one subject and predicate, by another value.
 
     \b
@@ -177,7 +177,7 @@ def correct_command(assertions: tuple[str, ...], **options: Any) -> None:  # noq
 @root_option
 @group_option
 @as_json_option
-def resolve_command(subject: str, predicate: str, **options: Any) -> None:  # noqa: ANN401
+def resolve_command(subject: str, predicate: str, **options: Any) -> None:  # noqa: ANN401  (what click hands over)
     """Settle a conflict about PREDICATE of SUBJECT: choose one value, or give another.
 
     Shows what disagrees and on whose word, names what is superseded, and asks. What is recorded replaces all of it; if

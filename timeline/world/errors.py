@@ -74,14 +74,18 @@ class AssertionUnknownError(WorldError):
     """Whoever asks sees no assertion of this id; that there is one elsewhere is not said (X12)."""
 
     reason = "world-assertion-unknown"
-    default_hint = "`timeline world facts`, `conflicts`, `proposals` and `stale` list ids; --root names the project"
+    default_hint = (
+        "`timeline world facts`, `conflicts`, `proposals` and `stale` list ids; --root names the project"
+    )
 
 
 class NoConflictError(WorldError):
     """Nothing is disputed about this subject and predicate, so that nothing is to be resolved."""
 
     reason = "world-conflict-missing"
-    default_hint = "`timeline world conflicts` lists what is disputed; `timeline world correct` replaces one value"
+    default_hint = (
+        "`timeline world conflicts` lists what is disputed; `timeline world correct` replaces one value"
+    )
 
 
 class NotToBeConfirmedError(WorldError):

@@ -137,6 +137,16 @@ def read_current(state: State, subject: str, *, tenant: str, project: str | None
         return _open_all(state, condition, (subject, tenant, project, size, size))
 
 
+def read_scope(state: State, *, tenant: str, project: str | None) -> tuple[Assertion, ...]:
+    """Every assertion of a tenant in ``project`` and in none, in the log's order, whoever may see it.
+
+    Raises:
+        IndexUnverifiedError, WorldStateError, StateError, SidecarError: see ``read_subject``.
+    """
+    with reading_assertions(state):
+        return _open_all(state, f"{_IN_SCOPE} ORDER BY a.leaf", (tenant, project, state.belief.size))
+
+
 def read_bucket(state: State, bucket: Bucket) -> tuple[Assertion, ...]:
     """Every assertion of a bucket in the log's order, replaced ones among them.
 

@@ -17,7 +17,7 @@ from sidecars.errors import SidecarError
 from sidecars.identity import strict_loads_with_floats
 from timeline.clock import parse_utc
 from timeline.world.assertion import Evidence, Scope, make_entry, value_digest
-from timeline.world.errors import AssertionInvalidError, WorldError
+from timeline.world.errors import AssertionInvalidError, WorldError, WorldScopeError
 from timeline.world.export import ASSERTION_SCHEMA, WORLD_MODEL_SCHEMA, hex_of
 
 FILE_BYTES_MAX: Final = 5 * 1024 * 1024
@@ -42,7 +42,17 @@ class LegacyRecord(msgspec.Struct, frozen=True):
     reason: str | None = None
 
 
-def read_world_model(content: bytes, *, tenant: str, user: str, now_ms: int) -> tuple[LegacyRecord, ...]:
+class Target(msgspec.Struct, frozen=True):
+    """Where records go: whose they become, and the project for those whose ``projectId`` is among ``named``."""
+
+    tenant: str
+    user: str
+    project: str
+    named: frozenset[str]
+    now_ms: int
+
+
+def read_world_model(content: bytes, target: Target) -> tuple[LegacyRecord, ...]:
     """The records of a file in its order.
 
     A record that is not one, or holds what the world model never does, is given with the reason and no entry.
@@ -65,24 +75,21 @@ def read_world_model(content: bytes, *, tenant: str, user: str, now_ms: int) -> 
     if not isinstance(records, list):
         message = "field assertions: must be a list"
         raise AssertionInvalidError(message)
-    return tuple(
-        _record(number, record, tenant=tenant, user=user, now_ms=now_ms)
-        for number, record in enumerate(records)
-    )
+    return tuple(_record(number, record, target) for number, record in enumerate(records))
 
 
-def _record(number: int, record: object, *, tenant: str, user: str, now_ms: int) -> LegacyRecord:
+def _record(number: int, record: object, target: Target) -> LegacyRecord:
     fields: Mapping[str, Any] = record if isinstance(record, dict) else {}
     id_ = fields.get("id")
     is_name = isinstance(id_, str) and len(id_) <= _ID_CHARACTERS_MAX and id_.isprintable()
     name = str(id_) if is_name else f"record {number}"
     try:
-        return LegacyRecord(name, _entry(fields, tenant=tenant, user=user, now_ms=now_ms))
+        return LegacyRecord(name, _entry(fields, target))
     except WorldError as error:
         return LegacyRecord(name, None, error.reason)
 
 
-def _entry(fields: Mapping[str, Any], *, tenant: str, user: str, now_ms: int) -> AssertionEntry:
+def _entry(fields: Mapping[str, Any], target: Target) -> AssertionEntry:
     if fields.get("schema") != ASSERTION_SCHEMA:
         raise _invalid("schema", f"must be {ASSERTION_SCHEMA}")
     named = fields.get("evidenceKind")
@@ -93,7 +100,7 @@ def _entry(fields: Mapping[str, Any], *, tenant: str, user: str, now_ms: int) ->
     if not _HEX.fullmatch(digest):
         raise _invalid("evidenceDigest", "must be 64 hex digits")
     observed_at, expires_at = _time(fields, "observedAt"), _optional_time(fields, "expiresAt")
-    if observed_at > now_ms:
+    if observed_at > target.now_ms:
         raise _invalid("observedAt", "must not lie in the future")
     supersedes = fields.get("supersedes", [])
     if not isinstance(supersedes, list) or not all(isinstance(one, str) for one in supersedes):
@@ -106,9 +113,9 @@ def _entry(fields: Mapping[str, Any], *, tenant: str, user: str, now_ms: int) ->
         value=fields.get("value"),
         evidence=Evidence(kind, _text(fields, "evidenceId"), Digest(bytes.fromhex(digest)), observed_at),
         scope=Scope(
-            tenant=tenant,
-            user=user,
-            project=_optional_text(fields, "projectId"),
+            tenant=target.tenant,
+            user=target.user,
+            project=_project(fields, target),
             privacy=fields.get("privacy", "private"),
             group=_optional_text(fields, "groupId"),
         ),
@@ -119,6 +126,21 @@ def _entry(fields: Mapping[str, Any], *, tenant: str, user: str, now_ms: int) ->
     if fields.get("valueDigest") != hex_of(value_digest(entry.value)):
         raise _invalid("valueDigest", "must be that of the value")
     return entry
+
+
+def _project(fields: Mapping[str, Any], target: Target) -> str | None:
+    """The project that a record is of; another system's names of projects mean nothing here unless the owner says so.
+
+    Raises:
+        WorldScopeError: it is of a project that the owner did not name.
+    """
+    named = _optional_text(fields, "projectId")
+    if named is None:
+        return None
+    if named == target.project or named in target.named:
+        return target.project
+    message = "field projectId: of a project that was not named"
+    raise WorldScopeError(message)
 
 
 def _text(fields: Mapping[str, Any], name: str) -> str:

@@ -24,12 +24,9 @@ ITEMS_MAX: Final = 6
 TERMS_MAX: Final = 64
 TERM_CHARACTERS_MIN: Final = 3
 MATCHES_MIN: Final = 2
-"""Terms that an item must hold, or all of them where the question has fewer."""
+"""Terms that an item must hold, or all of them where the question has fewer. All bounds here are the reference's."""
 
-TEXT_CHARACTERS_MAX: Final = 12_288
-"""Of one item's text that is compared (reference interface, as all bounds here)."""
-
-_WEIGHTS: Final[Mapping[KnowledgeKind, int]] = {
+_WEIGHTS: Final[Mapping[KnowledgeKind | None, int]] = {
     "error-lesson": 40,
     "decision": 30,
     "user-preference": 20,
@@ -67,8 +64,7 @@ class Relevant(msgspec.Struct, frozen=True):
     @property
     def score(self) -> int:
         """How much it bears on the question; a lesson more than a fact, another match more than either."""
-        kind = self.item.assertion.entry.knowledge
-        return _MATCH_WEIGHT * len(self.matched_terms) + (0 if kind is None else _WEIGHTS[kind])
+        return _MATCH_WEIGHT * len(self.matched_terms) + _WEIGHTS[self.item.assertion.entry.knowledge]
 
 
 class TaskContext(msgspec.Struct, frozen=True):
@@ -150,7 +146,7 @@ def _relevant(items: Iterable[Item], terms: tuple[str, ...]) -> tuple[Relevant, 
 
 def _text_of(item: Item) -> str:
     entry = item.assertion.entry
-    return " ".join((entry.subject, entry.predicate, entry.value, entry.reason or ""))[:TEXT_CHARACTERS_MAX]
+    return " ".join((entry.subject, entry.predicate, entry.value, entry.reason or ""))
 
 
 def _order(found: Relevant) -> tuple[int, int, str]:

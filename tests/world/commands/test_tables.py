@@ -41,9 +41,9 @@ def test_a_table_is_folded_to_the_width_and_loses_nothing(
     monkeypatch.setenv("COLUMNS", str(width))
     lines = drawn(capsys, TABLE)
     assert max(map(len, lines)) <= width
-    text = "".join(line.strip() for line in lines)
+    text = "".join("".join(lines).split())
     assert text.count("x") == 200
-    assert "[bold]no markup[/bold]" in text
+    assert "[bold]nomarkup[/bold]" in text
     assert ID in (text if width < 62 else "\n".join(lines))
     assert lines[0] == "facts"
     assert any("a note" in line for line in lines)

@@ -10,7 +10,7 @@ from tests.capture.stage import Stage, captured, failing, passing
 from tests.programs import Run
 from tests.world.commands.speaking import PREDICATE, SUBJECT, Owner
 from timeline.guard.request import Tool
-from timeline.world_use import Statement, record_statement
+from timeline.world_use import OwnerStatement, record_statement
 from timeline.world_view import standpoint
 
 ABOUT = (SUBJECT, PREDICATE)
@@ -301,7 +301,7 @@ def test_what_comes_while_the_owner_thinks_is_not_overruled(
 
     def meanwhile(*_: object, **__: object) -> bool:
         where = standpoint(session, owner.stage.world.root)
-        record_statement(session, where, Statement(subject=SUBJECT, predicate=PREDICATE, value="third"))
+        record_statement(session, where, OwnerStatement(subject=SUBJECT, predicate=PREDICATE, value="third"))
         return True
 
     monkeypatch.setattr("timeline.cli.world_owner.click.confirm", meanwhile)

@@ -9,7 +9,7 @@ from tests.world.export.test_prov import HISTORY, NOW
 from timeline.world.assertion import Assertion
 from timeline.world.errors import AssertionInvalidError
 from timeline.world.export import world_model
-from timeline.world.legacy import FILE_BYTES_MAX, read_world_model
+from timeline.world.legacy import FILE_BYTES_MAX, Target, read_world_model
 
 
 def _file() -> dict[str, Any]:
@@ -17,8 +17,13 @@ def _file() -> dict[str, Any]:
     return json.loads(json.dumps(world_model(HISTORY, "/srv/demo")))  # type: ignore[no-any-return]  # parsed
 
 
+def target(now_ms: int, *named: str) -> Target:
+    """The project that the export was made for."""
+    return Target("local", "ann", "/srv/demo", frozenset(named), now_ms)
+
+
 def _read(found: object, now_ms: int = NOW + 100) -> Any:
-    return read_world_model(json.dumps(found).encode(), tenant="local", user="ann", now_ms=now_ms)
+    return read_world_model(json.dumps(found).encode(), target(now_ms))
 
 
 @pytest.mark.requirement("W27")
@@ -79,6 +84,7 @@ def test_an_export_of_an_import_is_the_same_file() -> None:
         ("supersedes", [2], "world-assertion-invalid"),
         ("reason", 7, "world-assertion-invalid"),
         ("predicate", "access.token", "world-authority-shaped"),
+        ("projectId", "/srv/other", "world-scope-invalid"),
     ],
 )
 def test_what_is_wrong_is_left_out_with_its_reason(field: str, value: object, reason: str) -> None:
@@ -117,4 +123,16 @@ def test_no_record_at_all(record: object) -> None:
 def test_another_file_is_refused(content: bytes) -> None:
     """Whole, before anything of it is read."""
     with pytest.raises(AssertionInvalidError):
-        read_world_model(content, tenant="local", user="ann", now_ms=NOW)
+        read_world_model(content, target(NOW))
+
+
+@pytest.mark.requirement("W53", "W60")
+def test_the_owner_says_which_project_is_meant() -> None:
+    """Another system's name of a project becomes ours only where it was named."""
+    found = _file()
+    found["assertions"][0]["projectId"] = "project-7"
+    found["assertions"][1]["projectId"] = None
+    content = json.dumps(found).encode()
+    assert read_world_model(content, target(NOW + 100))[0].reason == "world-scope-invalid"
+    records = read_world_model(content, target(NOW + 100, "project-7"))
+    assert [record.entry and record.entry.project for record in records[:2]] == ["/srv/demo", None]

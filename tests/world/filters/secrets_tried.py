@@ -1,7 +1,7 @@
 """Texts with which the first filter was tried once its figures stood: each way to write a secret that came to mind.
 
-It found about half of the 102 ways and none of the vendors, where it had found everything in the first table. All of them are
-in the half that was looked at; those which are still missed are left in, and ``docs/filters.md`` names them.
+It found about half of the 102 ways and none of the vendors, where it had found everything in the first table. All of
+them are in the half that was looked at. Those which are still missed are left in; ``docs/filters.md`` names them.
 """
 
 from typing import Final
@@ -198,7 +198,7 @@ NEGATIVE: Final[dict[str, tuple[str, ...]]] = {
         "api key: stored in vault://kv/app2/key",
         "API_KEY=your-api-key-here",
         "API_KEY=YOUR_API_KEY_HERE_123",
-        "API_KEY=sk-your-key-here-1234567890",
+        "API_KEY=sk-{dash:0}your-key-here-1234567890",
         'api_key="test-key-123"',
         "token=dummy-token-for-tests-1",
         "token='fake_token_123456789'",

@@ -11,7 +11,8 @@ import msgspec
 
 from tests.world.filters import names_second, secrets_second, secrets_third, secrets_tried
 from tests.world.filters.filling import fill
-from tests.world.filters.names_table import ACCEPTED, OFFENDING
+from tests.world.filters.names_accepted import ACCEPTED
+from tests.world.filters.names_offending import OFFENDING
 from tests.world.filters.secrets_negative import NEGATIVE
 from tests.world.filters.secrets_positive import POSITIVE
 

@@ -163,6 +163,17 @@ def test_a_key_and_its_string_are_read_together() -> None:
     assert find_secret_in(None, "fine", SECRET) == "github"
 
 
+@pytest.mark.requirement("W29")
+def test_texts_that_are_read_at_once_are_read_apart() -> None:
+    """The end of one and the beginning of the next are no assignment, and a secret is found beside any."""
+    harmless = [e.text for e in secret_examples() if not e.must_be_found and find_secret(e.text) is None]
+    assert find_secret_in(None, *harmless) is None
+    assert find_secret_in(["password:", "hunter2", "api key is", "a1" * 20, "-u", "me:hunter2"]) is None
+    for example in secret_examples():
+        if find_secret(example.text) is not None:
+            assert find_secret_in([harmless[0], example.text, harmless[1]], harmless[2]) is not None
+
+
 # -- what holds for every text ---------------------------------------------------------------------------------
 
 COSTLY = (

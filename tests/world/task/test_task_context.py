@@ -82,6 +82,7 @@ def test_the_status_says_why_there_is_nothing() -> None:
     """Each way of having no items has a word of its own."""
     story = under_way()
     assert task_context(story.standing(), None) == TaskContext("not-requested")
+    assert format_task_context(TaskContext("not-requested"))["omitted"] == 0
     assert task_context(story.standing(), "task:other") == TaskContext("unavailable", "task:other")
     assert task_context(story.standing(), TASK).status == "no-match"
 

@@ -406,4 +406,4 @@ class Task(RuleBasedStateMachine):
 TestTask = pytest.mark.requirement(
     "W35", "W36", "W37", "W38", "W40", "W41", "T51", "T54", "T55", "T56", "T57", "T60", "T61"
 )(Task.TestCase)
-TestTask.settings = settings(stateful_step_count=30)
+TestTask.settings = settings(stateful_step_count=25, max_examples=60)

@@ -1,0 +1,32 @@
+"""docs/world.md shows what the commands print: each block is typed again and compared."""
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tests.world.commands.speaking import Owner
+
+_HEX = re.compile(r"\b[0-9a-f]{32}\b")
+
+
+def typed(page: str) -> list[tuple[list[str], str]]:
+    """The commands of a page, in its order, each with what it prints."""
+    found: list[tuple[list[str], str]] = []
+    for block in re.findall(r"^```console\n(.*?)^```", page, re.MULTILINE | re.DOTALL):
+        for command in block.split("$ timeline ")[1:]:
+            line, _, printed = command.partition("\n")
+            found.append((shlex.split(line), printed))
+    return found
+
+
+@pytest.mark.requirement("W18", "W26")
+def test_the_page_shows_what_the_commands_print(owner: Owner, root: Path) -> None:
+    """All but the digits of ids."""
+    commands = typed((root / "docs" / "world.md").read_text(encoding="utf-8"))
+    assert len(commands) == 8
+    for arguments, printed in commands:
+        code, out, err = owner.types(*arguments)
+        assert (code, err) == (0, ""), arguments
+        assert _HEX.sub("ID", out) == _HEX.sub("ID", printed), arguments
