@@ -105,6 +105,20 @@ class AssertionTable:
         self._accounted = (tally, self._store.data_version())
 
 
+def append_rows(store: Store, first: int, rows: Sequence[AssertionRow]) -> None:
+    """Add the rows of a batch whose first leaf is ``first``, inside its transaction.
+
+    What was written behind the end of the log before there was a leaf is taken out: it is nobody's row, and would be
+    believed once the log has grown so far.
+
+    Raises:
+        StateError: they cannot be written.
+    """
+    store.write("DELETE FROM assertion WHERE leaf >= ?", [(first,)])
+    store.write("UPDATE assertion SET replaced = NULL WHERE replaced >= ?", [(first,)])
+    write_rows(store, rows)
+
+
 def write_rows(store: Store, rows: Sequence[AssertionRow]) -> None:
     """Add rows behind those that are there, and mark what they replace; inside the transaction of their leaves.
 
@@ -176,16 +190,17 @@ def check_rows(store: Store, tally: AssertionTally, size: int) -> None:
     if marked != first:
         message = f"{store.path}: which assertions are replaced is not what the log says"
         raise IndexUnverifiedError(message)
-    _check_ids(store)
+    _check_ids(store, size)
 
 
 def _stands_before(store: Store, name: str, leaf: int) -> bool:
     return any(store.query("SELECT 1 FROM assertion WHERE id = ? AND leaf < ? LIMIT 1", (name, leaf)))
 
 
-def _check_ids(store: Store) -> None:
+def _check_ids(store: Store, size: int) -> None:
     """An id names one assertion for ever (W7); no program that keeps this rule has written a second."""
-    twice = list(store.query("SELECT max(leaf) FROM assertion GROUP BY id HAVING count(*) > 1 LIMIT 1"))
+    statement = "SELECT max(leaf) FROM assertion WHERE leaf < ? GROUP BY id HAVING count(*) > 1 LIMIT 1"
+    twice = list(store.query(statement, (size,)))
     if twice:
         message = f"leaf {twice[0][0]} (assertion): an earlier assertion has the same id"
         raise LogRefusedError(message)

@@ -101,7 +101,7 @@ def measurement_of(card: Card, now_ms: int) -> AssertionEntry:
         recorder="capture",
         subject=task_subject(binding.task),
         predicate=PREDICATE_PREFIX + fitted_label(event.label or event.runner or _UNLABELED),
-        value=result_value(event, card.source),
+        value=result_value(event),
         evidence=Evidence("objective-measurement", event.id, evidence_digest(event), at),
         scope=scope_of(card.source),
         knowledge="task-state",
@@ -109,15 +109,16 @@ def measurement_of(card: Card, now_ms: int) -> AssertionEntry:
     )
 
 
-def result_value(event: Event, source: EnrolledSource) -> dict[str, JSON]:
-    """What is kept of a result: closed words, numbers and a short label (T29)."""
+def result_value(event: Event) -> dict[str, JSON]:
+    """What is kept of a result: closed words, numbers and a short label (T29).
+
+    Where it was seen is its evidence and no part of it: two sessions that saw the same agree (ADR 0025).
+    """
     return {
         "schema": RESULT_SCHEMA,
         "outcome": None if event.outcome is None else event.outcome.value,
         "count": cast("JSON", event_count(event)),
         "testLabel": event.label,
-        "sourceProvider": source.enrollment.binding.host,
-        "sourceDigest": enrolled_digest(source),
     }
 
 

@@ -46,8 +46,6 @@ def test_a_result_becomes_a_measurement_of_its_task(stage: Stage, host: str) -> 
         "outcome": "fail",
         "count": {"value": 11, "total": 12},
         "testLabel": None,
-        "sourceProvider": host,
-        "sourceDigest": card["sourceDigest"],
     }
     assert (entry.recorder, entry.evidence_kind, entry.knowledge) == (
         "capture",
@@ -90,13 +88,11 @@ def test_a_followed_session_that_grows_gives_the_same_measurement(stage: Stage, 
     asked = capture_of(agent)
     first = agent.ask(Tool.CAPTURE, asked)
     stage.grow(agent, lambda session: (failing(session), session.prompt("go on")))
-    card = agent.ask()["events"][0]
 
     again = agent.ask(Tool.CAPTURE, asked)
 
     assert (first["status"], again["status"]) == ("captured", "duplicate")
     assert again["captured"] == first["captured"]
-    assert card["sourceDigest"] != again["captured"]["value"]["sourceDigest"]
 
 
 @pytest.mark.requirement("T32")
@@ -141,6 +137,20 @@ def test_a_later_opposite_result_is_a_conflict_and_no_fact(stage: Stage, host: s
     assert view["uncertainty"]["requiresResolution"] is True
 
 
+@pytest.mark.requirement("W11", "T63")
+def test_two_sessions_that_saw_the_same_agree(stage: Stage, host: str) -> None:
+    """One fact on two measurements: where it was seen is evidence, and no other value (ADR 0025)."""
+    for number in range(2):
+        agent = stage.session(host, failing, number=number)
+        assert captured(agent)["status"] == "captured"
+
+    view = agent.ask(Tool.CONTEXT, {"includePrivate": True})
+
+    assert view["conflicts"] == []
+    (fact,) = view["facts"]
+    assert len(fact["assertionIds"]) == 2
+
+
 @pytest.mark.requirement("T25", "T28", "W47", "W50")
 def test_an_earlier_session_of_the_task_is_captured_from_its_own_source(stage: Stage, host: str) -> None:
     """Its provenance, and the same task and route."""
@@ -172,7 +182,7 @@ def test_another_providers_session_is_captured_with_its_own_provenance(stage: St
     answer = captured(now, **both)
 
     assert answer["status"] == "captured"
-    assert answer["captured"]["value"]["sourceProvider"] == answer["timeline"]["sourceProvider"] == "claude"
+    assert answer["timeline"]["sourceProvider"] == "claude"
 
 
 # -- what leaves nothing ---------------------------------------------------------------------------------------

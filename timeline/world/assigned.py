@@ -39,8 +39,11 @@ _HEAD: Final = re.compile(
     re.IGNORECASE,
 )
 _WORDS: Final = tuple(
-    "pass kennwort pw key schl secret geheimnis token credential private auth totp zugangscode".split()
+    "password passwort passphrase passcode passwd _pass -pass requirepass sshpass kennwort pw key schl secret "
+    "geheimnis token credential private_hex privatehex totp zugangscode".split()
 )
+_LOOSELY: Final = re.compile(r"(?:pass|auth)(?:\W{0,8}[:=|>]|\s?[(\u2013\u2014\u2192-])")
+"""One of these stands in every text that assigns something: the pattern is slow, and most texts speak of no secret."""
 
 _PAIR: Final = re.compile(
     r"(?:(?<![a-z/])(?:login|user|username|credentials?|zugangsdaten|zugang|benutzer))[\"']?\s{0,2}(?:[:=]|are|sind|is|lauten?)?\s{0,2}"
@@ -82,7 +85,7 @@ def find_assigned(text: str, small: str) -> str | None:
         _is_given(pair["value"]) for pair in _PAIR.finditer(text)
     ):
         return "user-and-password"
-    if not any(word in small for word in _WORDS):
+    if not any(word in small for word in _WORDS) and not _LOOSELY.search(small):
         return None
     if any(_is_given(named["value"]) for named in _NAMED_AFTER.finditer(text)):
         return "assigned-password"

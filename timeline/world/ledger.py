@@ -261,8 +261,12 @@ def _known(state: State, entries: Sequence[AssertionEntry], expected: ExpectActi
 
 def _active(state: State, bucket: Bucket) -> frozenset[str]:
     """The ids of a bucket's established assertions that are neither replaced nor expired; under the writer lock."""
-    condition = f"{_IN_BUCKET} AND a.replaced IS NULL AND a.evidence_kind IN ({_ESTABLISHED})"
-    rows = select_rows(state.store, condition, bucket)
+    size = state.belief.size
+    condition = (
+        f"{_IN_BUCKET} AND a.leaf < ? AND (a.replaced IS NULL OR a.replaced >= ?) "
+        f"AND a.evidence_kind IN ({_ESTABLISHED})"
+    )
+    rows = select_rows(state.store, condition, (*bucket, size, size))
     now_ms = state.ports.clock.now_ms()
     return frozenset(stored.row.id for stored in rows if not _is_stale(stored.row, now_ms))
 

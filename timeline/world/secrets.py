@@ -49,7 +49,7 @@ def find_secret(text: str) -> str | None:
             return form.family
     if "://" in seen and any(not _NOT_A_PASSWORD.fullmatch(match[2]) for match in _ADDRESS.finditer(seen)):
         return "address-with-password"
-    if any(
+    if ("-u" in seen or "auth" in seen) and any(
         not _NOT_A_PASSWORD.fullmatch(match[1] or match[2]) for match in _USER_AND_PASSWORD.finditer(seen)
     ):
         return "user-and-password"

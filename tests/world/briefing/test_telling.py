@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from sidecars.assertion import AssertionEntry
 from tests.world.briefing.places import HINT, Place, fact, hook, new_place
-from tests.world.feedback.stories import NOW, PROJECT, T0, continuation_entry, reader
+from tests.world.feedback.stories import NOW, PROJECT, T0, continuation_entry, message, reader
 from timeline import dialects
 from timeline.dialects import KING_MESSAGE_BYTES_MAX
 from timeline.hosts import HOSTS
@@ -197,7 +198,13 @@ def test_what_is_hidden_changes_no_byte(known: Place) -> None:
         continuation_entry(f"elsewhere-{number}", T0 + 1 + number, objective=f"Something else {number}")
         for number in range(HOOK_ABOUT_MAX + 1)
     ]
-    known.settle(*hidden, *elsewhere)
+    said = known.story.quote(message("Something else", T0 + 70_000))
+    assert isinstance(said, AssertionEntry)
+    words = [
+        msgspec.structs.replace(said, user="bob", id=f"assertion:user-feedback-{number:032x}")
+        for number in range(HOOK_ABOUT_MAX + 1)
+    ]
+    known.settle(*hidden, *elsewhere, *words)
     assert [known.start(), known.prompt()] == before
 
 
@@ -249,7 +256,9 @@ def test_where_the_task_is_disputed_it_is_uncertain_and_there_is_no_packet(place
 def test_an_old_rival_is_never_left_out(place: Place) -> None:
     """However often the newer checkpoint is said: two values are a dispute."""
     again = [
-        continuation_entry(f"again-{number}", T0 + 1 + number, route=place.route, objective="Release version 3")
+        continuation_entry(
+            f"again-{number}", T0 + 1 + number, route=place.route, objective="Release version 3"
+        )
         for number in range(HOOK_ABOUT_MAX + 1)
     ]
     place.consent("codex")

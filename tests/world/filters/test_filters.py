@@ -222,6 +222,7 @@ SEARCHED = [
     secrets._PHRASE,
     secrets._USER_AND_PASSWORD,
     assigned._HEAD,
+    assigned._LOOSELY,
     assigned._PAIR,
     assigned._NAMED_AFTER,
     assigned._DRAWN_LATER,
