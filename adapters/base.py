@@ -22,7 +22,7 @@ from typing import Final, Protocol
 
 import msgspec
 
-from adapters.errors import CursorError, DefectKind
+from adapters.errors import CursorError, DefectKind, TranscriptSyntaxError
 from adapters.lines import Block, CitedLine, Line, Overlong
 from adapters.record import HumanStatement, LineRef, LineRole, Record, Statement, ToolResult
 
@@ -255,8 +255,26 @@ class Adapter(Protocol):
         also where the text itself is no sound text. Any bytes give a value; nothing is raised.
         """
 
+    def text_of_statement(self, header: Header, raw: bytes) -> str:
+        """Return what was typed at a line of which a reader of this file has given a ``HumanStatement``.
 
-def said_at(reader: Reader, line: CitedLine) -> HumanStatement | None:
+        What ``read_statement`` gives, for who has just read the line and need not ask again what it is.
+        Raises: ``TranscriptSyntaxError`` where it is no sound text.
+        """
+
+
+def statement_at(adapter: "Adapter", header: Header, line: CitedLine) -> Statement | None:
+    """Return the own statement at ``line``, as ``Adapter.read_statement`` says for lines that are not inherited."""
+    said = _said_at(adapter.reader(header), line)
+    if said is None:
+        return None
+    try:
+        return Statement(adapter.text_of_statement(header, line.raw), said.at_ms)
+    except TranscriptSyntaxError:
+        return None
+
+
+def _said_at(reader: Reader, line: CitedLine) -> HumanStatement | None:
     """Return the own statement that a new ``reader`` of a file finds at ``line``, ``None`` for any other line."""
     if line.part:
         return None

@@ -1,4 +1,4 @@
-"""The world model with a large ledger: what one subject's view costs, and what recording one assertion does.
+"""The world model with a large ledger: what a subject's view costs, what recording does, and what hooks are told.
 
 The reference of the view selects the same rows, rows and leaves of one subject, over a new connection, after the
 system was told to forget the file's pages; it verifies nothing. The reference of recording is a commit of a small
@@ -24,11 +24,14 @@ from benchmarks.worlds import HERE, session_at
 from sidecars.assertion import AssertionEntry
 from sidecars.digest import Digest
 from sidecars.leaf import BATCH_SIZE_MAX
+from timeline.dialects import HookEvent
 from timeline.paths import Locations
 from timeline.state import State, open_for_writing
+from timeline.telling import format_briefing, read_for_briefing, read_packet
 from timeline.world import ledger
-from timeline.world.assertion import Evidence, Scope, make_entry
+from timeline.world.assertion import Evidence, Origin, RouteRefs, Scope, make_entry
 from timeline.world.context import world_context
+from timeline.world.continuation import CONTINUATION_PREDICATE, CONTINUATION_SCHEMA
 from timeline.world.scope import Reader
 
 _ASSERTIONS = 100_000
@@ -44,6 +47,10 @@ _VIEW_GATE = 25.0
 _RECORD_GATE = 2.0
 _TENANT, _USER, _PROJECT = "local", "bench", "/w/project"
 _READER = Reader(_TENANT, _USER, _PROJECT)
+
+_TASK = "task:bench"
+_ROUTE = RouteRefs("portal-ref:" + "1" * 32, "thread-ref:" + "1" * 32)
+_REMINDERS = ("what the hook of a session that begins is told", "what the hook of a prompt is told")
 
 _SELECT = """SELECT a.*, l.salt, l.envelope FROM assertion a JOIN leaf l ON l.idx = a.leaf
 WHERE a.subject = ? AND a.tenant = ? AND (a.project IS NULL OR a.project = ?)"""
@@ -64,6 +71,7 @@ def figures(*, quick: bool) -> list[Figure]:
             accounting = time.perf_counter() - began
             viewed = _views(state, assertions, _QUICK_ROUNDS if quick else _ROUNDS)
             recorded, committed = _recordings(state, _QUICK_COMMITS if quick else _COMMITS)
+            reminders = _reminders(state, _QUICK_COMMITS if quick else _COMMITS)
     finally:
         shutil.rmtree(folder)
     ours, theirs = viewed
@@ -82,7 +90,14 @@ def figures(*, quick: bool) -> list[Figure]:
             _RECORD_GATE,
             f"{1000 * statistics.median(recorded):.2f} against {1000 * statistics.median(committed):.2f} ms",
         ),
+        *(_reminder(name, taken) for name, taken in zip(_REMINDERS, reminders, strict=True)),
     ]
+
+
+def _reminder(name: str, taken: list[float]) -> Figure:
+    return Figure(
+        f"{name}, p99", percentile(taken, 0.99), "s", None, f"median {1000 * statistics.median(taken):.1f} ms"
+    )
 
 
 def big_ledger(assertions: int) -> Path:
@@ -183,3 +198,47 @@ def _recordings(state: State, rounds: int) -> list[list[float]]:
         return time.perf_counter() - began
 
     return alternate(rounds, record, committing(state))
+
+
+def _reminders(state: State, rounds: int) -> list[list[float]]:
+    """A session whose task has one continuation is briefed, and reminded at a prompt."""
+    ledger.record(state, [_continuation()])
+    reader = Reader(_TENANT, _USER, _PROJECT, task=_TASK, route=_ROUTE)
+    event = HookEvent(host="codex", event="SessionStart", session="bench", cwd=_PROJECT)
+
+    def brief() -> float:
+        began = time.perf_counter()
+        found = format_briefing(event, None, read_for_briefing(state, reader))
+        if found is None:
+            raise RuntimeError("there is something to tell")
+        return time.perf_counter() - began
+
+    def remind() -> float:
+        began = time.perf_counter()
+        if read_packet(state, reader) is None:
+            raise RuntimeError("the task has a continuation")
+        return time.perf_counter() - began
+
+    return alternate(rounds, brief, remind)
+
+
+def _continuation() -> AssertionEntry:
+    return make_entry(
+        id="assertion:bench-task",
+        recorder="capture",
+        subject=_TASK,
+        predicate=CONTINUATION_PREDICATE,
+        value={
+            "schema": CONTINUATION_SCHEMA,
+            "taskId": _TASK,
+            "status": "active",
+            "objective": "measure",
+            "lastVerifiedStep": None,
+            "openQuestions": [],
+            "nextStep": {"id": "step:next", "summary": "go on"},
+        },
+        evidence=Evidence("objective-measurement", "event:task", Digest.parse(digest_text(0)), START_MS),
+        scope=Scope(_TENANT, _USER, _PROJECT, route=_ROUTE),
+        knowledge="task-state",
+        origin=Origin("session-ref:" + "a" * 32, "event:task"),
+    )

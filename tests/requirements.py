@@ -40,12 +40,23 @@ class Requirement:
 
 HELD: frozenset[str] = frozenset(
     (
-        "T1 T2 T3 T4 T5 T6 T7 T8 T9 T10 T11 T12 T13 T15 T16 T17 T19 T20 T21 T22 T23 T24 T26 "
-        "T65 T66 T67 T68 T69 T70 T71 T73 D1 D2 D3 D4 D6 D7 D8 X1 X2 X3 X4 X5 X6 X7 X8 X9 X10 X13 X14"
+        "T1 T2 T3 T4 T5 T6 T7 T8 T9 T10 T11 T12 T13 T15 T16 T17 T18 T19 T20 T21 T22 T23 T24 T25 T26 "
+        "T27 T28 T29 T30 T31 T32 T33 T34 T35 T36 T37 T38 T39 T40 T41 T42 T43 T44 T45 T46 T47 T48 T49 T50 "
+        "T51 T52 T53 T54 T55 T56 T57 T58 T59 T60 T61 T62 T63 T65 T66 T67 T68 T69 T70 T71 T73 "
+        "D1 D2 D3 D4 D5 D6 D7 D8 "
+        "W1 W2 W3 W4 W5 W6 W7 W8 W9 W10 W11 W12 W13 W14 W15 W16 W17 W18 W19 W20 W21 W22 W23 W24 W25 W26 "
+        "W27 W28 W29 W30 W31 W32 W33 W34 W35 W36 W37 W38 W39 W40 W41 W42 W43 W44 W45 W46 W47 W48 W49 W50 "
+        "W51 W52 W53 W54 W55 W56 W58 W59 W60 W61 W62 W63 W65 W67 "
+        "H-a H-b H-c H-d H-e H-f H-g H-h H-i "
+        "X1 X2 X3 X4 X5 X6 X7 X8 X9 X10 X12 X13 X14"
     ).split()
 )
 
 DIVERGES: dict[str, str] = {
+    "W57": "a session that its owner has enrolled has the local route of its task; any other has none (ADR 0022)",
+    "W64": "a lock of the operating system, no heartbeat, and no bound of 5 MiB but on a file that is imported "
+    "(DESIGN 13)",
+    "W66": "assertions are leaves of the signed log; `timeline world export` makes world-model.json (DESIGN 13)",
     "T72": "a copy of a Claude session that nothing marks cannot be told from one file (ADR 0016)",
     "T14": "a snapshot is never extended; a file is followed only where the owner asked for it (DESIGN 13, ADR 0013)",
 }

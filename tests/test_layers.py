@@ -10,6 +10,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("timeline", "adapters", "sidecars")
+WORLD_APART = "Nothing that decides about trust, permits or consent asks the world model"
+W63 = pytest.mark.requirement("W63")
 
 
 def lint(folder: Path) -> subprocess.CompletedProcess[str]:
@@ -57,6 +59,17 @@ def test_every_contract_is_kept() -> None:
         ("sidecars/errors.py", "import sidecars.trust", "The layers of sidecars"),
         ("timeline/limits.py", "import timeline.store", "The layers of timeline"),
         ("timeline/source.py", "import adapters.lines", "The lower half of timeline does not know adapters"),
+        pytest.param("timeline/guard/permit.py", "import timeline.world.scope", WORLD_APART, marks=W63),
+        pytest.param("timeline/anchors/rules.py", "import timeline.world.scope", WORLD_APART, marks=W63),
+        pytest.param(
+            "timeline/keystore.py", "import timeline.assertions, timeline.world", WORLD_APART, marks=W63
+        ),
+        (
+            "timeline/world/context.py",
+            "import timeline.store",
+            "Of the world model only the ledger reads and writes",
+        ),
+        ("timeline/world/secrets.py", "import os", "Of the world model only the ledger reads and writes"),
     ],
 )
 def test_a_forbidden_import_breaks_its_contract(copy: Path, file: str, line: str, contract: str) -> None:

@@ -221,7 +221,7 @@ def rebuild_rows(store: Store, tally: AssertionTally) -> None:
     if found != tally:
         message = f"{store.path}: the leaves are not those that were verified"
         raise IndexUnverifiedError(message)
-    _check_ids(store)
+    _check_ids(store, store.next_index())
 
 
 def _rows_of_leaves(store: Store) -> Iterator[AssertionRow]:

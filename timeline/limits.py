@@ -100,8 +100,9 @@ WORLD_ITEMS_MAX: Final = 500
 WORLD_READ_MAX: Final = 500
 """Assertions that are read for a view over all subjects, the newest that its reader may see: some 50 ms."""
 
-HOOK_READ_MAX: Final = 64
-"""The same for a hook, which has a tenth of a second: some 25 ms, and more facts than fit."""
+HOOK_READ_MAX: Final = 32
+HOOK_SUGGESTIONS_MAX: Final = 8
+"""The same for a hook, which has a tenth of a second: some 20 ms, and more facts than fit; few of them suggestions."""
 
 HOOK_ABOUT_MAX: Final = 16
 """Assertions of each kind about the task itself that a hook reads; three of them are quoted at most."""

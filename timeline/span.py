@@ -12,13 +12,13 @@ from contextlib import contextmanager
 import msgspec
 
 from adapters.base import Adapter, Cursor, Header, Reader
-from adapters.lines import MAX_LINE_BYTES, Block, CitedLine, Line, LineSplitter, Overlong
+from adapters.lines import MAX_LINE_BYTES, Block, Line, LineSplitter, Overlong
 from adapters.record import HumanStatement, Record, ToolResult
 from sidecars.digest import Digest
 from sidecars.sidecar import CHUNK_BYTES
 from timeline.limits import READ_BYTES
 from timeline.source import OpenSource
-from timeline.statements import StatementLine, refer_to
+from timeline.statements import StatementLine, refer_to_said
 
 
 class Span(msgspec.Struct):
@@ -151,8 +151,8 @@ class _Found:
 
     def _refer(self, said: HumanStatement, piece: Block | Line) -> None:
         begin = said.offset - piece.offset
-        line = CitedLine(said.offset, piece.raw[begin : begin + said.length])
-        reference = refer_to(self._adapter, self._header, line, inherited=said.inherited)
+        raw = piece.raw[begin : begin + said.length]
+        reference = refer_to_said(self._adapter, self._header, said, raw)
         if reference is not None:
             self.statements.append(reference)
 

@@ -12,7 +12,9 @@ from typing import Final
 import msgspec
 
 from adapters.base import Adapter, Header
+from adapters.errors import TranscriptSyntaxError
 from adapters.lines import CitedLine
+from adapters.record import HumanStatement, Statement
 from sidecars.event import StatementKind
 
 STATEMENT_BYTES_MAX: Final = 2048
@@ -50,16 +52,28 @@ class StatementLine(msgspec.Struct, frozen=True):
     at_ms: int | None
 
 
-def refer_to(
-    adapter: Adapter, header: Header, line: CitedLine, *, inherited: bool = False
-) -> StatementLine | None:
-    """The reference to the statement at exactly this line; ``None`` where none is kept."""
-    statement = adapter.read_statement(header, line, inherited=inherited)
-    kind = None if statement is None else kind_of(statement.text)
-    if statement is None or kind is None:
+def refer_to(adapter: Adapter, header: Header, line: CitedLine) -> StatementLine | None:
+    """The reference to the statement at exactly this line; ``None`` where it is none, or none that is kept."""
+    statement = adapter.read_statement(header, line)
+    return None if statement is None else _reference(line.offset, line.raw, statement)
+
+
+def refer_to_said(adapter: Adapter, header: Header, said: HumanStatement, raw: bytes) -> StatementLine | None:
+    """The same for a statement that a reader has just found at the line ``raw``."""
+    if said.inherited:
         return None
-    digest = hashlib.sha256(line.raw).digest()
-    return StatementLine(kind, line.offset, len(line.raw), digest, statement.at_ms)
+    try:
+        text = adapter.text_of_statement(header, raw)
+    except TranscriptSyntaxError:
+        return None
+    return _reference(said.offset, raw, Statement(text, said.at_ms))
+
+
+def _reference(offset: int, raw: bytes, statement: Statement) -> StatementLine | None:
+    kind = kind_of(statement.text)
+    if kind is None:
+        return None
+    return StatementLine(kind, offset, len(raw), hashlib.sha256(raw).digest(), statement.at_ms)
 
 
 def kind_of(text: str) -> StatementKind | None:

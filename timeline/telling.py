@@ -19,7 +19,7 @@ from timeline.binding import Binding
 from timeline.config import load_config
 from timeline.dialects import ContextForm, HookEvent
 from timeline.guard.enrollment import Consent, decide_consent
-from timeline.limits import HOOK_ABOUT_MAX, HOOK_CONTEXT_BYTES_MAX, HOOK_READ_MAX
+from timeline.limits import HOOK_ABOUT_MAX, HOOK_CONTEXT_BYTES_MAX, HOOK_READ_MAX, HOOK_SUGGESTIONS_MAX
 from timeline.prior import own_source
 from timeline.project import project_at
 from timeline.service import Session
@@ -135,7 +135,7 @@ def read_for_briefing(state: State, reader: Reader) -> Remembered:
     Raises:
         StateError, SidecarError: the world model is not to be believed.
     """
-    page = ledger.read_visible(state, reader, limit=HOOK_READ_MAX)
+    page = ledger.read_visible(state, reader, limit=HOOK_READ_MAX, suggestions_max=HOOK_SUGGESTIONS_MAX)
     known = {one.id for one in page.assertions}
     beside = [one for one in _about_task(state, reader, CONTINUATION_PREDICATE) if one.id not in known]
     return Remembered(

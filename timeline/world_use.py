@@ -129,11 +129,8 @@ def check_to_confirm(found: Placed) -> None:
     """
     entry = found.assertion.entry
     check_general(entry.predicate)
-    if entry.evidence_kind != "model-suggestion":
-        message = f"{entry.id}: is no suggestion of a model ({entry.evidence_kind})"
-        raise NotToBeConfirmedError(message)
     if found.place != "proposal":
-        message = f"{entry.id}: is {found.place}"
+        message = f"{entry.id}: stands as {found.place}, and is no suggestion in force"
         raise NotToBeConfirmedError(message, hint="say it anew with `timeline world record`, if it holds")
 
 

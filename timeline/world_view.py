@@ -117,8 +117,8 @@ def place_all(standing: Standing) -> tuple[Placed, ...]:
         *((one, "stale", ()) for one in standing.stale),
         *((one, "superseded", tuple(newer.id for newer in by)) for one, by in standing.replaced),
     ]
-    # One that is bound to no conversation is compared with those of each, so that it may come more than once.
-    worst = {row[0].id: row for row in sorted(rows, key=lambda row: row[1] == "conflict")}
+    # One bound to no conversation is compared with those of each: what is disputed in one comes last, and stays.
+    worst = {row[0].id: row for row in rows}
     placed = [
         Placed(one, place, tuple(old for old in one.entry.supersedes if old in worst), by)
         for one, place, by in worst.values()

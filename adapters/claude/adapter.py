@@ -2,7 +2,7 @@
 
 from collections.abc import Container, Sequence
 
-from adapters.base import Cursor, Header, said_at
+from adapters.base import Cursor, Header, statement_at
 from adapters.claude.calls import MAX_CALL_LINES, Told, are_one_call, join, told_by
 from adapters.claude.envelope import record_of
 from adapters.claude.header import FORMAT, HOST, read_header
@@ -63,10 +63,9 @@ class ClaudeAdapter:
 
     def read_statement(self, header: Header, line: CitedLine, *, inherited: bool = False) -> Statement | None:
         """See ``adapters.base.Adapter``."""
-        said = None if inherited else said_at(self.reader(header), line)
-        if said is None:
-            return None
-        try:
-            return Statement(text_at(line.raw), said.at_ms)
-        except TranscriptSyntaxError:
-            return None
+        return None if inherited else statement_at(self, header, line)
+
+    def text_of_statement(self, header: Header, raw: bytes) -> str:
+        """See ``adapters.base.Adapter``."""
+        del header  # a session's lines say the same in every version
+        return text_at(raw)

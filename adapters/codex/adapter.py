@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from adapters.base import Cursor, Header, said_at
+from adapters.base import Cursor, Header, statement_at
 from adapters.codex.bare import BARE, bare_envelope_of
 from adapters.codex.calls import MAX_CALL_LINES, Told, are_one_call, join, told_by
 from adapters.codex.envelope import envelope_of
@@ -56,14 +56,11 @@ class CodexAdapter:
 
     def read_statement(self, header: Header, line: CitedLine, *, inherited: bool = False) -> Statement | None:
         """See ``adapters.base.Adapter``."""
-        said = None if inherited else said_at(self.reader(header), line)
-        if said is None:
-            return None
-        try:
-            read_text = bare_text_at if header.history_mode == BARE else text_at
-            return Statement(read_text(line.raw), said.at_ms)
-        except TranscriptSyntaxError:
-            return None
+        return None if inherited else statement_at(self, header, line)
+
+    def text_of_statement(self, header: Header, raw: bytes) -> str:
+        """See ``adapters.base.Adapter``."""
+        return (bare_text_at if header.history_mode == BARE else text_at)(raw)
 
 
 def _is_call(told: Sequence[Told]) -> bool:

@@ -168,7 +168,7 @@ def make_entry(  # noqa: PLR0913  # each is a field of its own (W2), given by na
         reason=reason,
     )
     _check_form(entry)
-    check_meaning(entry, value)
+    check_meaning(entry, _read_again(entry.value))
     return entry
 
 
@@ -229,6 +229,15 @@ def _texts_of(entry: AssertionEntry) -> Iterator[tuple[str, str]]:
         text = getattr(entry, field)
         if text is not None:
             yield field, text
+
+
+def _read_again(text: str) -> JSON:
+    """The value as every later reader finds it; 2**53 as a fraction has a text that none of them takes."""
+    try:
+        return strict_loads_with_floats(text.encode())
+    except SidecarError as error:
+        message = f"field value: {error.rule}"
+        raise AssertionInvalidError(message) from error
 
 
 def _check_form(entry: AssertionEntry) -> None:

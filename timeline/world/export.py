@@ -128,10 +128,7 @@ class _Bundle:
     def add(self, assertion: Assertion, replaced: Iterable[Assertion]) -> None:
         entry, name = assertion.entry, _name("assertion", assertion.id)
         at = _time(assertion.recorded_at)
-        recording, evidence = (
-            _name("recording", f"leaf-{assertion.leaf}"),
-            _name("evidence", entry.evidence_id),
-        )
+        recording, evidence = _name("recording", f"leaf-{assertion.leaf}"), _evidence_of(assertion)
         agent = _agent_of(assertion)
         self._put("entity", name, _attributes(assertion))
         self._put(
@@ -148,11 +145,11 @@ class _Bundle:
             "used", recording, {"prov:activity": recording, "prov:entity": evidence, "prov:time": at}
         )
         self._relate(
-            "wasGeneratedBy", name, {"prov:entity": name, "prov:activity": recording, "prov:time": at}
+            "wasGeneratedBy", recording, {"prov:entity": name, "prov:activity": recording, "prov:time": at}
         )
         self._relate("wasAssociatedWith", recording, {"prov:activity": recording, "prov:agent": agent})
-        self._relate("wasAttributedTo", name, {"prov:entity": name, "prov:agent": agent})
-        self._relate("wasDerivedFrom", name, {"prov:generatedEntity": name, "prov:usedEntity": evidence})
+        self._relate("wasAttributedTo", recording, {"prov:entity": name, "prov:agent": agent})
+        self._relate("wasDerivedFrom", recording, {"prov:generatedEntity": name, "prov:usedEntity": evidence})
         for older in replaced:
             before = _name("assertion", older.id)
             pair = f"{assertion.leaf}-{older.leaf}"
@@ -203,10 +200,16 @@ def _attributes(assertion: Assertion) -> Json:
     return found
 
 
-def _agent_of(assertion: Assertion) -> str:
-    """Who stands behind an assertion: the session that it came from, or whoever recorded it."""
+def _evidence_of(assertion: Assertion) -> str:
+    """The bytes that an assertion rests on, as what it takes them for: an id alone anybody can name."""
     entry = assertion.entry
-    return _name("agent", entry.session or entry.recorder)
+    return _name("evidence", f"{entry.evidence_id}/{entry.evidence_kind}/{hex_of(entry.evidence_digest)}")
+
+
+def _agent_of(assertion: Assertion) -> str:
+    """Who stands behind an assertion: whoever recorded it, with the session that it came from."""
+    entry = assertion.entry
+    return _name("agent", f"{entry.recorder}/{entry.session}" if entry.session else entry.recorder)
 
 
 def _scope_name(assertion: Assertion) -> str:

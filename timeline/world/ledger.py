@@ -37,7 +37,10 @@ VALUES_MAX: Final = 8
 
 _IN_SCOPE: Final = "a.tenant = ? AND (a.project IS NULL OR a.project = ?) AND a.leaf < ?"
 
-_IN_BUCKET: Final = "a.tenant = ? AND a.project IS ? AND a.subject = ? AND a.predicate = ? AND a.portal IS ? AND a.thread IS ?"
+_IN_BUCKET: Final = (
+    "a.tenant = ? AND a.project IS ? AND a.subject = ? AND a.predicate = ? "
+    "AND a.portal IS ? AND a.thread IS ?"
+)
 _ESTABLISHED: Final = ", ".join(f"'{kind}'" for kind in sorted(ESTABLISHED))
 
 
@@ -182,23 +185,26 @@ def is_replaced(state: State, assertion_id: str) -> bool:
             return any(True for _ in rows)
 
 
-def read_visible(state: State, reader: Reader, *, limit: int) -> Page:
+def read_visible(state: State, reader: Reader, *, limit: int, suggestions_max: int | None = None) -> Page:
     """The newest assertions that ``reader`` may see and that nothing has replaced, over all subjects.
 
     Where different established values of one subject and predicate stand, some of each are on the page, though older
     ones: what is a conflict must not look like a fact. So it may hold a few more than ``limit``.
 
+    What is not established takes at most ``suggestions_max`` places, so that suggestions crowd nothing out.
+
     Raises:
         IndexUnverifiedError, WorldStateError, StateError, SidecarError: see ``read_subject``.
     """
     shown: dict[int, AssertionRow] = {}
-    left_out = 0
+    left_out, suggestions_left = 0, limit if suggestions_max is None else suggestions_max
     with reading_assertions(state):
         with closing(_unreplaced(state, reader)) as rows:
             for row in rows:
                 if not is_visible(row, reader):
                     continue
-                if len(shown) < limit:
+                suggestions_left -= row.evidence_kind not in ESTABLISHED
+                if len(shown) < limit and (row.evidence_kind in ESTABLISHED or suggestions_left >= 0):
                     shown[row.leaf] = row
                     continue
                 left_out += 1

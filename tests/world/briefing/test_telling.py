@@ -16,7 +16,7 @@ from tests.world.feedback.stories import NOW, PROJECT, T0, continuation_entry, m
 from timeline import dialects
 from timeline.dialects import KING_MESSAGE_BYTES_MAX
 from timeline.hosts import HOSTS
-from timeline.limits import HOOK_ABOUT_MAX, HOOK_CONTEXT_BYTES_MAX, HOOK_READ_MAX
+from timeline.limits import HOOK_ABOUT_MAX, HOOK_CONTEXT_BYTES_MAX, HOOK_READ_MAX, HOOK_SUGGESTIONS_MAX
 from timeline.telling import BRIEFING_LABEL, Remembered, format_briefing
 from timeline.world.assertion import read_assertion
 from timeline.world.king_field import KING_FIELD_BYTES_MAX, decode
@@ -283,6 +283,25 @@ def test_an_old_task_is_told_among_many_newer_facts(place: Place) -> None:
     assert [task["taskId"] for task in told["tasks"]] == ["task:release"]
     assert told["omitted"]["unread"] == 8
     assert len(told["facts"]) + told["omitted"]["facts"] == HOOK_READ_MAX
+
+
+@pytest.mark.requirement("W17", "W19")
+def test_suggestions_crowd_no_fact_out(place: Place) -> None:
+    """However many newer ones a model makes; how many were not read is said."""
+    ideas = [
+        fact(f"idea{number}", number, at=T0 + 1000, kind="model-suggestion")
+        for number in range(HOOK_READ_MAX + 8)
+    ]
+    place.settle(fact("tool", "make"), *ideas)
+    place.consent("codex")
+
+    told = packet_of(place.start())
+
+    assert [one["value"] for one in told["facts"]] == ["make"]
+    assert (told["counts"]["proposals"], told["omitted"]["unread"]) == (
+        HOOK_SUGGESTIONS_MAX,
+        HOOK_READ_MAX + 8 - HOOK_SUGGESTIONS_MAX,
+    )
 
 
 @pytest.mark.requirement("W28", "W29")

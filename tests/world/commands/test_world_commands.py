@@ -2,14 +2,17 @@
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
-from tests.capture.stage import Stage, captured, failing, passing
+from sidecars.digest import Digest
+from tests.capture.stage import Stage, capture_of, captured, failing, passing
 from tests.programs import Run
 from tests.world.commands.speaking import PREDICATE, SUBJECT, Owner
 from timeline.guard.request import Tool
+from timeline.world import ledger
+from timeline.world.assertion import Evidence, Scope, make_entry
 from timeline.world_use import OwnerStatement, record_statement
 from timeline.world_view import standpoint
 
@@ -177,6 +180,38 @@ def test_what_is_not_taken_is_refused_before_anything_is_written(
     assert owner.refused("world", "record", *arguments) == reason
 
 
+@pytest.mark.requirement("W47", "W48", "W52", "W55")
+def test_what_is_said_of_the_task_is_bound_to_its_conversation(owner: Owner) -> None:
+    """By the runtime, if it is knowledge; what is said of anything else crosses conversations."""
+    agent = owner.stage.session("codex", failing)
+    bound = owner.says("world", "record", "task:default", "build.note", "--text", "a", "--kind", "fact")
+    free = owner.says(
+        "world", "record", "user:me", "editor.tabs", "--value", "4", "--kind", "user-preference"
+    )
+    plain = owner.says("world", "record", "task:default", "build.host", "--text", "b")
+    routed = captured(agent)["captured"]["scope"]["threadRef"]
+    said = [found["assertions"][0].get("threadRef") for found in (bound, free, plain)]
+    assert said == [routed, None, None]
+    told = agent.ask(Tool.CONTEXT, {"includePrivate": True})["facts"]
+    assert {"build.note", "editor.tabs"} <= {fact["predicate"] for fact in told}
+
+
+@pytest.mark.requirement("W23")
+def test_a_decision_keeps_its_reason_where_its_value_is_kept(owner: Owner) -> None:
+    """Confirmed or chosen, it is the same decision; another value needs another reason."""
+    agent = owner.stage.session("codex", failing)
+    decision = {**SUGGESTION, "knowledgeKind": "decision", "reason": "main is frozen"}
+    suggested = agent.ask(Tool.RECORD, decision)["assertion"]["id"]
+    (first,) = owner.says("world", "confirm", suggested)["assertions"]
+    assert (first["knowledgeKind"], first["reason"]) == ("decision", "main is frozen")
+    owner.records("other", "--kind", "decision", "--reason", "why not")
+    assert owner.refused("world", "resolve", *ABOUT, "--text", "third") == "world-assertion-invalid"
+    (one,) = owner.says("world", "resolve", *ABOUT, "--choose", first["id"])["assertions"]
+    assert (one["knowledgeKind"], one["reason"]) == ("decision", "main is frozen")
+    (last,) = owner.says("world", "correct", one["id"], "--text", "x", "--reason", "new")["assertions"]
+    assert last["reason"] == "new"
+
+
 # -- conflicts -------------------------------------------------------------------------------------------------
 
 
@@ -332,6 +367,23 @@ def test_a_conflict_between_this_project_and_all_is_settled_in_both(owner: Owner
     assert fact["value"] == "release"
 
 
+@pytest.mark.requirement("W58", "H-b")
+def test_a_resolution_is_for_those_whose_value_it_takes(owner: Owner) -> None:
+    """Another value is private where anything of the conflict was: nothing private is shared by settling it."""
+    shared = owner.records("main", "--shared")
+    owner.records("next")
+    (one,) = owner.says("world", "resolve", *ABOUT, "--choose", shared)["assertions"]
+    assert (one["privacy"], one["value"]) == ("shared", "main")
+    owner.records("next")
+    (one,) = owner.says("world", "resolve", *ABOUT, "--text", "third")["assertions"]
+    assert one["privacy"] == "private"
+    # Shared and newest, so that it would be taken over if the newest were.
+    owner.records("fourth", "--shared")
+    (one,) = owner.says("world", "resolve", *ABOUT, "--text", "fifth")["assertions"]
+    assert one["privacy"] == "private"
+    assert owner.says("world", "facts", "--group", "team-a")["facts"] == []
+
+
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
@@ -369,6 +421,36 @@ def test_a_captured_result_is_looked_at_again(owner: Owner) -> None:
     owner.run("revoke", agent.ref)
     told = owner.says("world", "show", one)["evidenceCheck"]
     assert (told["status"], "no source may be read for it" in told["detail"]) == ("not-checked", True)
+
+
+@pytest.mark.requirement("H-f")
+@pytest.mark.parametrize("recorder", ["owner", "capture"])
+def test_evidence_that_is_not_what_it_says_is_seen(
+    owner: Owner, recorder: Literal["owner", "capture"]
+) -> None:
+    """Whoever wrote the digest: of another statement, or of another line than those of the event."""
+    agent = owner.stage.session("codex", failing)
+    event_id = str(capture_of(agent)["eventId"])
+    where = standpoint(owner.stage.world.session, owner.stage.world.root)
+    by_owner = recorder == "owner"
+    evidence = Evidence(
+        "explicit-user-feedback" if by_owner else "objective-measurement",
+        "owner-statement:" + "0" * 32 if by_owner else event_id,
+        Digest.of(b"another"),
+        owner.stage.world.clock.at_ms,
+    )
+    entry = make_entry(
+        id="assertion:forged",
+        recorder=recorder,
+        subject=SUBJECT,
+        predicate=PREDICATE,
+        value="x",
+        evidence=evidence,
+        scope=Scope(where.reader.tenant, where.reader.user, where.reader.project),
+    )
+    with owner.stage.world.session.writing() as state:
+        ledger.record(state, [entry])
+    assert owner.says("world", "show", entry.id)["evidenceCheck"]["status"] == "different"
 
 
 def test_what_a_model_wrote_cannot_move_the_terminal(owner: Owner) -> None:

@@ -14,7 +14,7 @@ from timeline.world.legacy import FILE_BYTES_MAX, Target, read_world_model
 
 def _file() -> dict[str, Any]:
     """The export of our own history, as another program would have written it."""
-    return json.loads(json.dumps(world_model(HISTORY, "/srv/demo")))  # type: ignore[no-any-return]  # parsed
+    return json.loads(json.dumps(world_model(HISTORY, "/srv/demo")))  # type: ignore[no-any-return]  # just written as an object
 
 
 def target(now_ms: int, *named: str) -> Target:

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from prov.model import ProvDocument
 
+from sidecars.assertion import EvidenceKind
 from sidecars.digest import Digest
 from tests.world.export.prov_constraints import check
-from timeline.world.assertion import Assertion, Evidence, Scope, make_entry
+from timeline.world.assertion import Assertion, Evidence, Origin, Scope, make_entry
 from timeline.world.export import prov_json
 
 VECTORS = Path(__file__).parents[4] / "shared" / "vectors" / "prov-constraints"
@@ -85,6 +86,45 @@ def test_the_export_is_valid() -> None:
 def test_the_order_of_what_is_given_is_of_no_consequence(order: tuple[int, ...]) -> None:
     """The log's order rules."""
     assert prov_json([HISTORY[place] for place in order]) == prov_json(HISTORY)
+
+
+def _said(number: int, id_: str, evidence_id: str, *, kind: EvidenceKind = "model-suggestion") -> Assertion:
+    by_model = kind == "model-suggestion"
+    entry = make_entry(
+        id=id_,
+        recorder="model" if by_model else "capture",
+        subject="task:demo",
+        predicate="task.note",
+        value=number,
+        evidence=Evidence(kind, evidence_id, Digest.of(b"%d" % number), NOW + number),
+        scope=Scope("local", "ann", "/srv/demo"),
+        knowledge="fact",
+        origin=Origin("session-ref:" + "a" * 32, "message:1"),
+    )
+    return Assertion(number, NOW + number, entry, number)
+
+
+@pytest.mark.requirement("W67", "W30")
+def test_no_model_can_rewrite_what_a_measurement_rests_on() -> None:
+    """It may name the same evidence; the bytes and the kind of the measurement's stay what they were."""
+    measured = _said(1, "assertion:a", "timeline-event:1", kind="objective-measurement")
+    (alone,) = prov_json([measured])["bundle"].values()
+    (beside,) = prov_json([measured, _said(2, "assertion:b", "timeline-event:1")])["bundle"].values()
+    for kind, records in alone.items():
+        assert beside[kind].items() >= records.items(), kind
+
+
+@pytest.mark.requirement("W67")
+@pytest.mark.parametrize("other", ["assertion:a-b", "a:b", "assertion:a.b"])
+def test_names_that_look_alike_lose_no_record(other: str) -> None:
+    """A dash and a slash stand in ids as they please."""
+    (bundle,) = prov_json([_said(1, "assertion:a/b", "e:1"), _said(2, other, "e:2")])["bundle"].values()
+    assert {kind: len(records) for kind, records in bundle.items() if kind.startswith("was")} == {
+        "wasGeneratedBy": 2,
+        "wasAssociatedWith": 2,
+        "wasAttributedTo": 2,
+        "wasDerivedFrom": 2,
+    }
 
 
 def test_names_and_paths_do_not_leave() -> None:

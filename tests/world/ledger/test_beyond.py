@@ -20,9 +20,7 @@ FAR = 10**9
 def current(state: State) -> list[str]:
     """The names of what nothing has replaced."""
     found = ledger.read_bucket(state, bucket_of_entry(entry("a")))
-    return [
-        one.id.removeprefix("assertion:") for one in found if not ledger.is_replaced(state, one.id)
-    ]
+    return [one.id.removeprefix("assertion:") for one in found if not ledger.is_replaced(state, one.id)]
 
 
 @pytest.mark.requirement("W65", "W9")
