@@ -15,7 +15,7 @@ from timeline.clock import format_utc
 from timeline.errors import StateError
 from timeline.guard.request import Request
 from timeline.measurement import evidence_digest, measurement_of, origin_of
-from timeline.reopening import find_card, read_task
+from timeline.reopening import find_card, read_task, reader_at
 from timeline.search import Card
 from timeline.service import REFUSALS
 from timeline.state import State
@@ -65,6 +65,10 @@ def capture(state: State, asked: Asked) -> Json:
         StateError, SidecarError: the state is not to be believed.
     """
     request = asked.request
+    if reader_at(asked.source).route != reader_at(asked.own).route:
+        # A goal may look at the results of its task without one; what is known of that is another conversation's.
+        message = "the selected session belongs to another conversation of this task"
+        raise CaptureTargetError(message, hint="capture it in a session that has the same goal")
     card = find_card(state, asked.source, request, strict_formats=asked.strict_formats)
     is_message = card.event.kind == USER_MESSAGE
     if request.interpretation is not None and not is_message:

@@ -129,23 +129,13 @@ def span_work(
     settled, unsettled = _events_of(state, source, span)
     evicted, bounds = _evict(reached, [*settled, *unsettled])
     given_up = _given_up(state, source, reached, bounds)
-    header = SidecarHeader(
-        origin=state.keystore.pins.origin,
-        nonce=_nonce(state),
-        source=source.enrollment.source.ref,
-        host=adapter.host,
-        format=adapter.format,
-        segment=reached.segment,
-        start=span.start,
-        end=span.end,
-        chunks=span.chunks,
+    header = msgspec.structs.replace(
+        _header_of(state, source, adapter, reached, span, reader),
         evicted=evicted,
         keeps_from=bounds.keeps_from,
         statements_from=bounds.statements_from or msgspec.UNSET,
         user_messages=_messages_after(state, reached, given_up, settled, bounds) or msgspec.UNSET,
         understanding="understood" if understanding == Verdict.UNDERSTOOD.value else "partly-understood",
-        tallies=tallies_of(reader),
-        cursor=encode_cursor(span.cursor),
     )
     entry, sealed, added = _seal(
         state, source, header, settled, tuple(sorted(entry.digest for entry in given_up))
@@ -172,6 +162,26 @@ def span_work(
     _move_on(reached, span, header, understanding, rows, opened)
     known = {row.id64 for row in old.events}
     return len({row.id64 for row in added if not is_user_message(row)} - known)
+
+
+def _header_of(
+    state: State, source: EnrolledSource, adapter: Adapter, reached: Reached, span: Span, reader: Reader
+) -> SidecarHeader:
+    """The header of a span's sidecar, but for how much was understood and what is given up."""
+    return SidecarHeader(
+        origin=state.keystore.pins.origin,
+        nonce=_nonce(state),
+        source=source.enrollment.source.ref,
+        host=adapter.host,
+        format=adapter.format,
+        segment=reached.segment,
+        start=span.start,
+        end=span.end,
+        chunks=span.chunks,
+        understanding="partly-understood",
+        tallies=tallies_of(reader),
+        cursor=encode_cursor(span.cursor),
+    )
 
 
 def _move_on(

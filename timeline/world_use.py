@@ -10,7 +10,7 @@ from typing import Final
 
 import msgspec
 
-from sidecars.assertion import AssertionEntry, KnowledgeKind, Privacy
+from sidecars.assertion import SUPERSEDES_MAX, AssertionEntry, KnowledgeKind, Privacy
 from sidecars.digest import Digest
 from sidecars.identity import JSON, canonical_bytes
 from timeline.service import Session
@@ -176,7 +176,8 @@ def resolve_dispute(
     """The owner settles a conflict: what is recorded supersedes all that was ``shown`` (W18).
 
     That is one assertion, but for a conflict between what is said for this project and what is said for all, or with
-    a conversation and without: each of them is replaced where it stands. ``chosen`` is whose value it is, if anybody's.
+    a conversation and without: each of them is replaced where it stands. So is more than one assertion can name.
+    ``chosen`` is whose value it is, if anybody's.
 
     Raises:
         CompareAndSetError: the conflict is no longer exactly what was shown.
@@ -202,13 +203,19 @@ def resolve_dispute(
 def resolution_parts(shown: Group, value: JSON) -> tuple[Group, ...]:
     """The parts of a conflict that one assertion each has to replace so that ``value`` holds. Pure.
 
-    What one assertion may replace is replaced whole, unless all of it says just that already.
+    What one assertion may replace is replaced whole, unless all of it says just that already; one names at most
+    ``SUPERSEDES_MAX``, so that a longer part is several.
     """
     text = canonical_text(value)
     parts: dict[object, list[Assertion]] = {}
     for one in shown:
         parts.setdefault(bucket_of(one), []).append(one)
-    return tuple(tuple(part) for part in parts.values() if {one.entry.value for one in part} != {text})
+    return tuple(
+        tuple(some)
+        for part in parts.values()
+        if {one.entry.value for one in part} != {text}
+        for some in (part[at : at + SUPERSEDES_MAX] for at in range(0, len(part), SUPERSEDES_MAX))
+    )
 
 
 def check_general(predicate: str) -> None:
@@ -284,6 +291,7 @@ def _owner_entry(  # noqa: PLR0913  # each is a field of its own
             "threadRef": None if scope.route is None else scope.route.thread,
             "evidenceId": evidence.id,
             "evidenceDigest": str(evidence.digest),
+            "supersedes": tuple(sorted(supersedes)),
         }
     )
     return make_entry(

@@ -8,6 +8,7 @@ import pytest
 
 from tests.capture.stage import Stage, capture_of, captured, failing, passing
 from tests.guard.agents import Agent, denial
+from tests.guard.test_prior_sessions import set_scope
 from timeline import permitting
 from timeline.answers import session_ref
 from timeline.binding import binding_of
@@ -328,6 +329,24 @@ def test_a_session_of_another_task_captures_nothing_of_this_one(stage: Stage) ->
 
     assert foreign.ask(Tool.CAPTURE, asked)["reason"] == "timeline-capture-event-not-found"
     assert denial(foreign.permit(Tool.CAPTURE, {**asked, **PRIOR})) == "timeline-prior-session-unavailable"
+    assert stage.leaves() == size
+
+
+@pytest.mark.requirement("T25", "W50", "X12")
+def test_a_session_with_a_goal_moves_nothing_of_the_conversation_without_one(stage: Stage, host: str) -> None:
+    """It may look at that session's results; where that task stands it can neither change nor learn."""
+    before = stage.session(host, failing)
+    stage.start(before)
+    stage.agree(before)
+    set_scope(stage.world, goal="another")
+    now = stage.session(host, passing, number=1)
+    asked = capture_of(now, **PRIOR)
+    size = stage.leaves()
+
+    answer = now.ask(Tool.CAPTURE, asked)
+
+    assert (answer["status"], answer["reason"]) == ("unavailable", "timeline-capture-target-invalid")
+    assert "continuationUpdate" not in answer
     assert stage.leaves() == size
 
 

@@ -23,7 +23,7 @@ def together(session: ClaudeSession, runs: int, first: int) -> None:
     session.record("user", {"message": {"role": "user", "content": blocks}}, toolUseResult=None)
 
 
-def indexed(folder: Path, claude: ClaudeSession) -> tuple[service.Session, str]:
+def indexed(folder: Path, claude: ClaudeSession, **bounds: int) -> tuple[service.Session, str]:
     """Take a session through hook, consent and index; return the timeline and its project."""
     locations = Locations(*(folder / name for name in ("state", "trust", "config", "runtime")))
     session = service.Session(locations, environment={"HOME": str(folder / "home")})
@@ -41,7 +41,7 @@ def indexed(folder: Path, claude: ClaudeSession) -> tuple[service.Session, str]:
     }
     receipt = service.receive_prompt(session, "claude", json.dumps(event).encode())
     service.enroll(session, str(project), receipt.id, confirmed=True)
-    service.index(session, str(project))
+    service.index(session, str(project), **bounds)
     return session, str(project)
 
 
@@ -74,4 +74,24 @@ def test_events_of_one_line_are_given_up_together(tmp_path: Path, monkeypatch: p
         together(claude, 3, first=100 * number + 11)
     session, project = indexed(tmp_path, claude)
     assert sorted(found(session, project, "failed")) == [211, 216, 221]
+    assert service.verify_timeline(session, deep=True).ok
+
+
+@pytest.mark.requirement("T33", "T34")
+def test_a_message_stays_where_the_results_beside_it_are_given_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Four events may stay and the newest line has three: one message has room, and its sidecar stays."""
+    monkeypatch.setattr("timeline.segment.EVENTS_PER_SOURCE_MAX", 4)
+    claude = new_session()
+    claude.prompt("test everything at once")
+    for number in range(3):
+        together(claude, 3, first=100 * number + 11)
+        claude.command("cat numbers.txt", "0123456789abcdef\n" * 8_000)
+    session, project = indexed(tmp_path, claude, max_bytes=64 * 1024)
+    assert sorted(found(session, project, "failed")) == [211, 216, 221]
+    answer, _ = service.find(session, project, query=parse_query(["user", "message"]))
+    assert [card.event.kind for card in answer.cards] == ["user-message"]
+    (status,) = service.list_sources(session, project)
+    assert status.events == 3
     assert service.verify_timeline(session, deep=True).ok

@@ -9,7 +9,7 @@ import pytest
 
 from sidecars.event import Event
 from tests.simulators.growth import follow
-from tests.simulators.hosts import pytest_output
+from tests.simulators.hosts import fork, pytest_output
 from tests.simulators.worlds import (
     NOW_MS,
     World,
@@ -316,3 +316,24 @@ def test_rows_of_statements_are_built_again_from_the_sidecars(tmp_path: Path) ->
     index(world)
     assert stored(world) == before
     assert verdict_of(world, deep=True) == ("ok", frozenset())
+
+
+@pytest.mark.requirement("T33", "T61", "T62")
+def test_copied_and_quoted_words_are_no_reference(tmp_path: Path) -> None:
+    """A fork keeps what was typed into it; neither its parent's prompts nor what answers, tools and the host quote."""
+    world = new_world(tmp_path / "w")
+    parent = rollout_of(world, runs=0, seed=1)
+    parent.start_turn()
+    parent.prompt(CORRECTION)
+    parent.end_turn("done")
+    child = fork(parent, seed=2)
+    child.start_turn()
+    child.inject(CORRECTION)
+    child.prompt("and now the child")
+    child.answer(CORRECTION)
+    child.command("cat prompts.txt", f"{CORRECTION}\n", 0)
+    child.end_turn(CORRECTION)
+    consent(world, child, write_transcript(world, child))
+    index(world)
+    assert kinds(world) == {"user-message": 1}
+    assert texts_again(world) == ["and now the child"]

@@ -95,6 +95,7 @@ CONSENTING_COMMANDS: Final = frozenset(
         "task start",
         "world confirm",
         "world correct",
+        "world import",
         "world record",
         "world resolve",
     }

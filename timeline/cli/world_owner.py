@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
+from sidecars.assertion import SUPERSEDES_MAX
 from timeline.cli.asking import may_ask
 from timeline.cli.commands import as_json_option, root_option
 from timeline.cli.exit import EPILOG
@@ -207,8 +208,8 @@ def resolve_command(subject: str, predicate: str, **options: Any) -> None:  # no
         show_tables([conflict_table(Conflict(shown), session.ports.clock.now_ms())])
     value, chosen = _settled(shown, choose, given, asks=asks)
     if asks:
-        if reason is None and any(one.entry.knowledge == "decision" for one in shown):
-            reason = click.prompt("Why?", default=shown[0].entry.reason)
+        if reason is None and chosen is None and any(one.entry.knowledge == "decision" for one in shown):
+            reason = click.prompt("Why?")
         if not _confirm_resolution(shown, value):
             click.echo("Nothing was recorded; the conflict stays.")
             return
@@ -250,7 +251,9 @@ def _confirm_resolution(shown: "Group", value: "JSON") -> bool:
     for one in (one for part in parts for one in part):
         click.echo(f"  {printable(one.id)}  {_text_of(one.value)}")
     if len(parts) > 1:
-        click.echo(f"They stand in {len(parts)} scopes: each gets one assertion that says so.")
+        click.echo(
+            f"This takes {len(parts)} assertions: one for each scope, and for each {SUPERSEDES_MAX} of them."
+        )
     return click.confirm("Record this?", default=False)
 
 

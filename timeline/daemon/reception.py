@@ -109,16 +109,12 @@ class Reception:
     ) -> bytes | None:
         """What is remembered for a session itself that its host's own process asks for; ``None`` where it is late.
 
-        It never stands in the way: what fails is written down.
+        It stands in nothing's way: what fails is written down.
         """
         above = nearest_host(request.peer.chain)
         if event.names_group or event.thread is not None or above is None or above.host != event.host:
             return None
-        try:
-            return self._shared.glance("reminder", tell, wait_seconds=REMINDER_SECONDS)
-        except Exception as error:  # noqa: BLE001  # a hook that was answered without it is answered all the same
-            self._shared.note_failure("reminder", error)
-            return None
+        return self._shared.glance("reminder", tell, wait_seconds=REMINDER_SECONDS)
 
     def _remember(self, event: HookEvent, request: ClientRequest) -> None:
         host = nearest_host(request.peer.chain)

@@ -2,7 +2,7 @@
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from typing import Final, TypeVar
 
 import msgspec
@@ -63,20 +63,18 @@ class Shared:
         return None
 
     def glance(self, name: str, job: Callable[[Session], Result], *, wait_seconds: float) -> Result | None:
-        """Run a use case that is worth something at once only; ``None`` where it takes longer.
+        """Run a use case that nobody depends on, and that is worth something at once only.
 
-        It waits behind whatever hooks came before it, and is not begun when its time is over. What fails later is
-        noted under ``name``.
+        It waits behind whatever hooks came before it, and is not begun when its time is over. ``None`` where it takes
+        longer or fails; why it failed is noted under ``name``, also where it has come too late.
 
         Raises:
-            DaemonError, Exception: see ``hurry``.
+            DaemonError: see ``Worker.submit``.
         """
         future = self.worker.submit(lambda: job(self.session), wait_seconds=HOOK_SECONDS)
-        try:
-            return future.result(timeout=wait_seconds)
-        except TimeoutError:
-            if future.done():  # the job's own
-                raise
+        wait([future], timeout=wait_seconds)
+        if future.done() and future.exception() is None:
+            return future.result()
         if not future.cancel():
             self._note_late(name, future)
         return None

@@ -191,29 +191,21 @@ def read_visible(state: State, reader: Reader, *, limit: int, suggestions_max: i
     Where different established values of one subject and predicate stand, some of each are on the page, though older
     ones: what is a conflict must not look like a fact. So it may hold a few more than ``limit``.
 
-    What is not established takes at most ``suggestions_max`` places, so that suggestions crowd nothing out.
+    What is not established takes at most ``suggestions_max`` places, by default half of them: however much a model
+    suggests, it crowds out nothing that is established.
 
     Raises:
         IndexUnverifiedError, WorldStateError, StateError, SidecarError: see ``read_subject``.
     """
-    shown: dict[int, AssertionRow] = {}
-    left_out, suggestions_left = 0, limit if suggestions_max is None else suggestions_max
+    suggestions = limit - limit // 2 if suggestions_max is None else suggestions_max
     with reading_assertions(state):
-        with closing(_unreplaced(state, reader)) as rows:
-            for row in rows:
-                if not is_visible(row, reader):
-                    continue
-                suggestions_left -= row.evidence_kind not in ESTABLISHED
-                if len(shown) < limit and (row.evidence_kind in ESTABLISHED or suggestions_left >= 0):
-                    shown[row.leaf] = row
-                    continue
-                left_out += 1
-                if left_out == LEFT_OUT_COUNTED_MAX + limit * VALUES_MAX:
-                    break
-        beside = [row for row in _beside(state, reader, tuple(shown.values())) if row.leaf not in shown]
-        shown |= {row.leaf: row for row in beside}
+        established, count = _newest(state, reader, f"a.evidence_kind IN ({_ESTABLISHED})", limit)
+        suggested, beyond = _newest(state, reader, f"a.evidence_kind NOT IN ({_ESTABLISHED})", suggestions)
+        newest = sorted((*established, *suggested), key=lambda row: row.order, reverse=True)[:limit]
+        shown = {row.leaf: row for row in newest}
+        shown |= {row.leaf: row for row in _beside(state, reader, newest)}
         found = [_open_row(state, row) for row in shown.values()]
-    left_out = min(left_out - len(beside), LEFT_OUT_COUNTED_MAX)
+    left_out = min(count + beyond - len(shown), LEFT_OUT_COUNTED_MAX)
     return Page(tuple(sorted(found, key=lambda one: one.order, reverse=True)), left_out)
 
 
@@ -288,12 +280,30 @@ def _recorded(item: Planned, leaf: Leaf | None) -> Recorded:
     return Recorded("recorded", assertion)
 
 
-def _unreplaced(state: State, reader: Reader) -> Generator[AssertionRow, None, None]:
+def _newest(state: State, reader: Reader, condition: str, room: int) -> tuple[list[AssertionRow], int]:
+    """The newest visible rows that meet a condition and that nothing has replaced; and how many there are.
+
+    They are counted as far as it can matter: what stands beside a page is taken off again.
+    """
+    found: list[AssertionRow] = []
+    count = 0
+    with closing(_unreplaced(state, reader, condition)) as rows:
+        for row in rows:
+            if is_visible(row, reader):
+                count += 1
+                if count <= room:
+                    found.append(row)
+                elif count == room + LEFT_OUT_COUNTED_MAX + len(found) * VALUES_MAX:
+                    break
+    return found, count
+
+
+def _unreplaced(state: State, reader: Reader, condition: str) -> Generator[AssertionRow, None, None]:
     """Rows of a reader's tenant and project that nothing in the believed log has replaced, newest first."""
     size = state.belief.size
     parts: list[Generator[StoredRow, None, None]] = []
     for project in dict.fromkeys((None, reader.project)):
-        scope = "a.tenant = ? AND a.project IS ? AND a.leaf < ?"
+        scope = f"a.tenant = ? AND a.project IS ? AND a.leaf < ? AND {condition}"
         values = (reader.tenant, project, size)
         order = "ORDER BY a.observed_at DESC, a.leaf DESC"
         parts.append(select_rows(state.store, f"{scope} AND a.replaced IS NULL {order}", values))

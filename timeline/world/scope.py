@@ -15,7 +15,9 @@ from sidecars.identity import canonical_bytes
 from timeline.assertion_row import AssertionRow
 from timeline.binding import Binding, is_scope_id
 from timeline.world.assertion import RouteRefs
+from timeline.world.continuation import CONTINUATION_PREDICATE
 from timeline.world.errors import WorldScopeError
+from timeline.world.outcome_contract import CONTRACT_PREDICATE
 
 _REF_HEX: Final = 32
 _TASK: Final = re.compile(r"[a-z][a-z0-9-]{0,31}:[A-Za-z0-9._/-]{1,191}", re.ASCII)
@@ -122,8 +124,16 @@ def is_visible(entry: AssertionEntry | AssertionRow, reader: Reader) -> bool:
         on_route = refs is not None and (entry.portal, entry.thread) == (refs.portal, refs.thread)
         return on_route or (reader.is_owner and reader.group is None)
     # A bound task does not inherit what was once said about it without a route (W52).
-    is_task_knowledge = entry.knowledge is not None and entry.subject == reader.task
-    return reader.route is None or not is_task_knowledge
+    return reader.route is None or entry.subject != reader.task or not is_task_local(entry)
+
+
+def is_task_local(entry: AssertionEntry | AssertionRow) -> bool:
+    """Whether an assertion about a task belongs to one conversation and goes on to no other (W52).
+
+    Knowledge does, and so does a continuation or a contract of another system, which has no kind: whoever is bound
+    could never replace it.
+    """
+    return entry.knowledge is not None or entry.predicate in {CONTINUATION_PREDICATE, CONTRACT_PREDICATE}
 
 
 def _is_for(entry: AssertionEntry | AssertionRow, reader: Reader) -> bool:

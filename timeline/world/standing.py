@@ -12,7 +12,7 @@ import msgspec
 
 from timeline.world.assertion import Assertion
 from timeline.world.errors import WorldError
-from timeline.world.scope import Reader, is_visible
+from timeline.world.scope import Reader, is_task_local, is_visible
 from timeline.world.supersession import replacements
 
 ITEMS_DEFAULT: Final = 100
@@ -121,7 +121,7 @@ def _by_route(bucket: list[Assertion]) -> Iterator[Group]:
     for assertion in bucket:
         routes.setdefault((assertion.entry.portal, assertion.entry.thread), []).append(assertion)
     unbound = routes.pop((None, None), [])
-    untyped = [assertion for assertion in unbound if assertion.entry.knowledge is None]
+    untyped = [assertion for assertion in unbound if not is_task_local(assertion.entry)]
     for bound in routes.values():
         yield newest_first([*bound, *untyped])
     if len(untyped) < len(unbound) or (untyped and not routes):

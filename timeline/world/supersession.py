@@ -37,6 +37,8 @@ def broken_rule(newer: Assertion, older: Assertion) -> str | None:
         return (
             "a superseded assertion must have the same tenant, project, subject, predicate, portal and thread"
         )
+    if newer.entry.recorder == "import" and older.entry.recorder != "import":
+        return "what is imported replaces nothing but what was imported"
     if older.order >= newer.order:
         return "a superseded assertion must be older"
     return None

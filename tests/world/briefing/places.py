@@ -98,7 +98,7 @@ def fact(name: str, value: object, *, at: int = T0, kind: str = "explicit-user-f
         subject="project:parser",
         predicate=f"build.{name.partition('-')[0]}",
         value=value,
-        evidence=Evidence(kind, f"evidence:{name}", Digest.of(name.encode()), at),  # type: ignore[arg-type]  # a kind
+        evidence=Evidence(kind, f"evidence:{name}", Digest.of(name.encode()), at),  # type: ignore[arg-type]  # one of the kinds
         scope=Scope("home", "ada", PROJECT, "shared"),
     )
 

@@ -29,6 +29,7 @@ RECORDING = (
     ("world", "confirm", "assertion:x"),
     ("world", "correct", "assertion:x", "--text", "main"),
     ("world", "resolve", SUBJECT, PREDICATE, "--text", "main"),
+    ("world", "import", "no such file"),
     START,
     ("task", "confirm"),
     ("task", "correct", "--next-step", "x"),

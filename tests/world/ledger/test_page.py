@@ -86,6 +86,22 @@ def test_a_conflict_is_never_cut_off(world: World) -> None:
     assert found.left_out == 6
 
 
+@pytest.mark.requirement("W3", "W19")
+@pytest.mark.parametrize("room", [None, 1])
+def test_suggestions_crowd_out_nothing_that_is_established(
+    world: World, monkeypatch: pytest.MonkeyPatch, room: int | None
+) -> None:
+    """However many newer ones there are: more than are counted, too."""
+    monkeypatch.setattr(ledger, "LEFT_OUT_COUNTED_MAX", 5)
+    monkeypatch.setattr(ledger, "VALUES_MAX", 1)
+    suggested = [about(number, evidence_kind="model-suggestion") for number in range(4, 30)]
+    record(world, about(1), about(2), *suggested)
+    with reading(world) as state:
+        found = ledger.read_visible(state, ME, limit=4, suggestions_max=room)
+    some = ["n29", "n28"][:room]
+    assert (names(found.assertions), found.left_out) == ([*some, "n2", "n1"], 5)
+
+
 def test_more_than_can_be_counted_is_said_to_be_so_many(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -261,6 +261,20 @@ def test_an_import_gives_no_capsule_and_disputes_one() -> None:
     assert tasks_of(story) == []
 
 
+@pytest.mark.requirement("W27", "W52", "W36")
+@pytest.mark.parametrize("is_owner", [False, True])
+def test_an_import_without_a_route_disputes_none(is_owner: bool) -> None:
+    """No word on the route could replace it, so it would stand in the way for ever; nor does it agree with any."""
+    story = Story()
+    story.record(entry("said"))
+    unbound = scope_of(route=None)
+    story.record(entry("old", {"was": 1}, recorder="import", knowledge=None, origin=None, scope=unbound))
+    reader = msgspec.structs.replace(ADA, route=None, is_owner=True) if is_owner else ADA
+
+    assert tasks_of(story, reader) == ["assertion:said"]
+    assert story.standing(reader).disputed == ()
+
+
 @pytest.mark.requirement("W36")
 def test_other_facts_give_no_capsule() -> None:
     """Only the predicate of a continuation does."""

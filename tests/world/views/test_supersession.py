@@ -23,6 +23,7 @@ from timeline.world.errors import WorldStateError
 from timeline.world.knowledge import structured_knowledge
 from timeline.world.supersession import broken_rule, replaced, replacements
 
+IMPORT_RULE = "what is imported replaces nothing but what was imported"
 OLDER_RULE = "a superseded assertion must be older"
 SAME_RULE = "a superseded assertion must have the same tenant, project, subject, predicate, portal and thread"
 
@@ -48,6 +49,9 @@ SAME_RULE = "a superseded assertion must have the same tenant, project, subject,
         ({"route": HERE}, {}, SAME_RULE),
         ({}, {"route": HERE}, SAME_RULE),
         ({"route": HERE}, {"route": THERE}, SAME_RULE),
+        ({"recorder": "import"}, {}, None),
+        ({"recorder": "import"}, {"recorder": "import"}, None),
+        ({}, {"recorder": "import"}, IMPORT_RULE),
     ],
 )
 def test_an_older_assertion_of_the_same_bucket_may_be_replaced(
