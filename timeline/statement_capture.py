@@ -5,6 +5,9 @@ with its place (T37, T38); a proposal is a suggestion about quotes, of which eac
 """
 
 from collections.abc import Sequence
+from typing import Final
+
+import msgspec
 
 from timeline.answers import enrolled_digest, session_ref
 from timeline.binding import binding_of
@@ -19,8 +22,9 @@ from timeline.guard.request import Request
 from timeline.measurement import check_dated, evidence_digest, origin_of
 from timeline.prior import prior_sources
 from timeline.reopening import find_proven, read_task, read_words
-from timeline.search import Card
+from timeline.search import Card, Window, search
 from timeline.state import State
+from timeline.terms import parse_query
 from timeline.view import EnrolledSource
 from timeline.world import ledger
 from timeline.world.correction import Correction, correct, parse_correction
@@ -29,6 +33,8 @@ from timeline.world.feedback_value import CANDIDATES_MAX
 from timeline.world.interpretation import Model, interpret, parse_request
 from timeline.world.ledger import Recorded
 from timeline.world.task_state import Refused, Repeated
+
+_MESSAGES: Final = parse_query(["user", "message"])
 
 
 def capture_correction(state: State, card: Card) -> Recorded | Refused:
@@ -93,8 +99,8 @@ def capture_interpretation(
     task = read_task(state, card.source)
     checkpoint = task.state.continuations.sole
     candidates = () if checkpoint is None else active_candidates(task.assertions, checkpoint)
-    named = {one.assertion.entry.evidence_id for one in candidates if one.assertion.id in asked.feedback_ids}
-    if checkpoint is not None and card.event.id not in named:
+    named = [one for one in candidates if one.assertion.id in asked.feedback_ids]
+    if checkpoint is not None and not any(_is_quoted(one, card) for one in named):
         message = "the interpretation is about another message than the event"
         raise CaptureTargetError(message, hint="capture the message first, and give the id of its assertion")
     decided = interpret(
@@ -135,13 +141,45 @@ def _verified(
         try:
             again = (
                 card
-                if entry.evidence_id == card.event.id
-                else find_proven(state, source, entry.evidence_id, strict_formats=strict_formats)
+                if _is_quoted(candidate, card)
+                else _find_quoted(state, source, candidate, strict_formats=strict_formats)
             )
-            found.append(_read_message(state, again))
+            message = _read_message(state, again)
         except CaptureError:
             continue
+        # A renewed enrollment gives its lines other events; the quote keeps those under which it was read first.
+        found.append(
+            msgspec.structs.replace(
+                message, event_id=entry.evidence_id, source_digest=candidate.feedback.source_digest
+            )
+            if _is_quoted(candidate, again)
+            else message
+        )
     return found
+
+
+def _is_quoted(candidate: Candidate, card: Card) -> bool:
+    """Whether a card is the line that a quote is of: the same bytes at the same time in the same session."""
+    entry = candidate.assertion.entry
+    return (entry.evidence_digest, entry.observed_at, entry.session) == (
+        str(evidence_digest(card.event)),
+        card.event.at,
+        session_ref(card.source.enrollment),
+    )
+
+
+def _find_quoted(state: State, source: EnrolledSource, candidate: Candidate, *, strict_formats: bool) -> Card:
+    """The line of a quote in its session's source, as that is enrolled now.
+
+    Raises:
+        CaptureError: it is not there.
+        StateError, SidecarError: the state is not to be believed.
+    """
+    entry = candidate.assertion.entry
+    moment = Window(entry.observed_at, 0)
+    found = search(state, [source], window=moment, query=_MESSAGES, strict_formats=strict_formats)
+    id_ = next((card.event.id for card in found.cards if _is_quoted(candidate, card)), entry.evidence_id)
+    return find_proven(state, source, id_, strict_formats=strict_formats)
 
 
 def _read_message(state: State, card: Card) -> UserMessage:

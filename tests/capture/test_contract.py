@@ -4,14 +4,10 @@ from typing import Any
 
 import pytest
 
-from sidecars.assertion import AssertionEntry
-from sidecars.digest import Digest
 from tests.capture.stage import Stage, capture_of, captured, failing, passing
 from timeline import capturing
 from timeline.guard.request import Tool
-from timeline.reopening import Task
 from timeline.world import ledger
-from timeline.world.assertion import Evidence, Scope, make_entry
 from timeline.world.continuation import CONTINUATION_PREDICATE, Continuation, parse_continuation
 from timeline.world.errors import CompareAndSetError, WorldStateError
 
@@ -221,34 +217,3 @@ def test_competing_continuations_are_withheld(stage: Stage) -> None:
 
     assert answer["status"] == "captured"
     assert answer["continuationUpdate"]["reason"] == "timeline-continuation-conflicted"
-
-
-@pytest.mark.requirement("W27", "W52", "W36")
-def test_what_another_system_said_of_the_task_does_not_stand_in_its_way(stage: Stage) -> None:
-    """An import has no route, and nobody could ever replace it on this one: it disputes no continuation."""
-    first = stage.session("codex", failing)
-    stage.say(first, imported)
-    stage.start(first)
-    stage.agree(first)
-    second = stage.session("codex", passing, number=1)
-
-    answer = captured(second, "pytest passed")
-    view = second.ask(Tool.CONTEXT, {"includePrivate": True})
-
-    assert answer["continuationUpdate"]["status"] == "updated"
-    assert standing(stage, first).status == "completed"
-    assert view["conflicts"] == []
-
-
-def imported(task: Task, now_ms: int) -> AssertionEntry:
-    """Where another system says that the task stands, as the owner's import records it."""
-    scope = task.state.scope
-    return make_entry(
-        id="assertion:legacy",
-        recorder="import",
-        subject=task.state.task,
-        predicate="task.continuation",
-        value={"nextStep": "something else"},
-        evidence=Evidence("explicit-user-feedback", "note:legacy", Digest.of(b"legacy"), now_ms),
-        scope=Scope(scope.tenant, scope.user, scope.project),
-    )

@@ -35,9 +35,7 @@ def test_an_imported_task_disputes_none_of_ours(stage: Stage, predicate: str) ->
     view = agent.ask(Tool.CONTEXT, {"includePrivate": True, "subjectId": "task:default"})
     assert view["conflicts"] == []
     assert "assertion:imported" not in str(view)
-    owners = view_world(
-        stage.world.session, standpoint(stage.world.session, stage.world.root), max_items=100
-    )
+    owners = view_world(stage.world.session, standpoint(stage.world.session, stage.world.root), max_items=100)
     assert owners.conflicts == ()
     shown = {one.id for fact in owners.facts for one in fact.assertions}
     assert "assertion:imported" in shown

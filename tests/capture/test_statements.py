@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.capture.stage import Script, Stage, Teller, captured, failing, passing, typing
-from tests.guard.agents import Agent
+from tests.guard.agents import Agent, enroll
 from timeline import service
 from timeline.guard.request import Tool
 from timeline.world.continuation import CONTINUATION_PREDICATE, Continuation, parse_continuation
@@ -116,6 +116,31 @@ def test_a_correction_without_its_task_changes_nothing(stage: Stage, make: Any, 
 
     assert (answer["status"], answer["blocked"], answer["reason"]) == ("unavailable", True, reason)
     assert answer["authority"] == "context-only"
+    assert stage.leaves() == size
+
+
+def renewed(agent: Agent) -> Agent:
+    """The session after the owner has enrolled it once more."""
+    agent.world.clock.at_ms += 1000
+    ref = enroll(agent.world, agent.written, turn="turn-renewed")
+    service.index(agent.world.session, agent.world.root, source_ref=ref)
+    return Agent(agent.world, agent.written, ref, agent.caller)
+
+
+@pytest.mark.requirement("T44", "T60", "T61")
+def test_a_correction_under_a_renewed_enrollment_is_the_same_one(stage: Stage, host: str) -> None:
+    """It was said once: said again by a second capture it would undo what was agreed since."""
+    agent = begun(stage, host, typing(STRICT))
+    captured(agent, "user correction")
+    stage.agree(agent)
+    before = standing(stage, agent)
+    again = renewed(agent)
+    size = stage.leaves()
+
+    answer = captured(again, "user correction")
+
+    assert answer["status"] == "duplicate"
+    assert standing(stage, again) == before
     assert stage.leaves() == size
 
 
@@ -243,6 +268,28 @@ def test_a_model_may_propose_what_one_message_means(stage: Stage, host: str) -> 
     assert again["status"] == "duplicate"
     assert other["reason"] == "timeline-feedback-interpretation-conflicted"
     assert stage.leaves() == size
+
+
+@pytest.mark.requirement("T39", "T42", "T44")
+def test_a_message_that_was_quoted_before_the_enrollment_was_renewed_is_open_still(
+    stage: Stage, host: str
+) -> None:
+    """It is the same line of the same session, read again in what is enrolled now."""
+    agent = begun(stage, host, two)
+    quotes = [captured(agent, "user message", card=0)]
+    again = renewed(agent)
+    quotes.append(captured(again, "user message", card=1))
+    ids = sorted(quote["captured"]["assertionId"] for quote in quotes)
+    question = {
+        "schema": "agentspine.timeline-user-feedback-clarification-request/v2",
+        "feedbackAssertionIds": ids,
+        "targetAssertionId": quotes[0]["captured"]["value"]["targetAssertionId"],
+        "clarificationQuestion": "Is it done or not?",
+    }
+
+    answers = [captured(again, "user message", card=card, interpretation=question) for card in (0, 1)]
+
+    assert [answer["status"] for answer in answers] == ["captured", "duplicate"]
 
 
 def two(session: Teller) -> None:

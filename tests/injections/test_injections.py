@@ -17,11 +17,15 @@ from tests.guard.agents import Agent
 from tests.injections.answers import LABELLED, is_recognisable, piece_of, places_of
 from tests.injections.strings import Injection
 from tests.simulators.hosts import pytest_output
+from timeline.dialects import HookEvent
 from timeline.guard.request import Tool
 from timeline.permitting import Denied
+from timeline.service import Session
+from timeline.telling import told_at_start, told_before_answer
 from timeline.world.assertion import Assertion, Evidence, Scope, make_entry, read_assertion
 from timeline.world.context import format_context, world_context
 from timeline.world.errors import WorldError
+from timeline.world.king_field import decode
 from timeline.world.names import find_authority
 from timeline.world.scope import Reader
 
@@ -140,11 +144,27 @@ def flooded(texts: Texts) -> Script:
 
 
 def told(agent: Agent) -> dict[str, Any]:
-    """All that a session is told of the world."""
+    """All that a session is told of the world: by its tools, and by its host's hooks."""
     return {
         "world": agent.ask(Tool.CONTEXT, {"includePrivate": True, "includeKnowledgeHistory": True}),
         "briefing": agent.ask(Tool.BRIEFING, {}),
+        "start": hooked(agent, "SessionStart", lambda session, event: told_at_start(session, event, None)),
+        "prompt": hooked(agent, "UserPromptSubmit", told_before_answer),
     }
+
+
+def hooked(agent: Agent, name: str, tell: Callable[[Session, HookEvent], bytes | None]) -> Any:
+    """What a host is given to put before its model: the object behind the label, which holds no foreign word."""
+    event = HookEvent(host=agent.host, event=name, session=agent.session, cwd=agent.world.root)
+    said = tell(agent.world.session, event)
+    if not said:
+        return None
+    outer = json.loads(said)["hookSpecificOutput"]
+    text: str = outer.get("additionalContext") or outer["message"]
+    start = text.index("{")
+    packet = (decode if agent.host == "king" else json.loads)(text[start:].encode())
+    assert packet["authority"] == "context-only"
+    return {"label": text[:start], **packet}
 
 
 @pytest.mark.requirement("T2", "T63", "W3")

@@ -136,6 +136,7 @@ def test_every_reason_in_a_specification_exists(root: Path, page: str) -> None:
         "partly-understood",
         "prefix-proof",
         "test-run",
+        "user-message",
     }
     words |= {
         f"transcript-{what}" for what in ("replaced", "rewritten", "truncated")

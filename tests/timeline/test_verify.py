@@ -54,7 +54,7 @@ def test_a_report_names_what_was_checked_and_what_was_not(indexed: Case) -> None
         "projections",
         f"transcript of {indexed.ref}",
     ]
-    assert deep.checks[-1].detail == "3 events derived again from the same bytes"
+    assert deep.checks[-1].detail == "6 events derived again from the same bytes"
     assert shallow.not_checked == [*UNSEEN_ALONE, *NOT_CHECKED, *NOT_CHECKED_SHALLOW]
     assert deep.not_checked == [*UNSEEN_ALONE, *NOT_CHECKED]
 

@@ -13,6 +13,7 @@ from timeline.cli.presence import owner_session
 from timeline.cli.render import show
 from timeline.cli.tables import printable, show_tables
 from timeline.cli.values import Given, given_value, needed_value, parse_moment
+from timeline.clock import format_utc
 from timeline.errors import UsageError
 
 if TYPE_CHECKING:
@@ -127,6 +128,8 @@ def confirm_command(  # each option is one
         check_to_confirm(found)
         about = f"suggested about {found.assertion.entry.subject}"
         show_tables([history_table(about, [found], session.ports.clock.now_ms())])
+        for line in _signed_lines(found.assertion):
+            click.echo(line)
         if not click.confirm("Say so yourself?", default=False):
             click.echo("Nothing was recorded; it stays a suggestion.")
             return
@@ -258,9 +261,20 @@ def _confirm_resolution(shown: "Group", value: "JSON") -> bool:
 
 
 def _text_of(value: "JSON") -> str:
-    from timeline.cli.world_render import value_text
+    from timeline.world.assertion import canonical_text
 
-    return printable(value_text(value))
+    return printable(canonical_text(value))
+
+
+def _signed_lines(assertion: "Assertion") -> list[str]:
+    """Everything that the owner key is about to sign of a suggestion, in full."""
+    entry = assertion.entry
+    end = "never" if entry.expires_at is None else format_utc(entry.expires_at)
+    return [
+        f"By your word about {printable(entry.subject)} {printable(entry.predicate)}:",
+        f"  value    {_text_of(assertion.value)}",
+        f"  kind     {entry.knowledge or 'none'}, {entry.privacy}, expires {end}",
+    ]
 
 
 def _show_spoken(session: "Session", spoken: "Spoken", *, as_json: bool) -> None:

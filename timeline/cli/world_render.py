@@ -1,7 +1,7 @@
 """The world model in words: assertions, facts and conflicts as rows of tables, and as the JSON of the commands."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import Final
 
 from timeline.answers import AUTHORITY, Json
 from timeline.cli.status import ago
@@ -34,9 +34,23 @@ TONES: Final[dict[str, Tone]] = {
 """For a place in the world model, or what came of looking at evidence again."""
 
 
-def value_text(value: Any) -> str:  # noqa: ANN401  (any JSON value)
-    """A value for a person: what the program itself records in a few words, anything else as its JSON."""
-    fields = fields_of(value)
+_IN_A_FEW_WORDS: Final = frozenset({"capture", "owner"})
+"""Whose values of a known schema, under its predicate, were checked: nothing stands in them beside what is shown."""
+
+_PREDICATES: Final = {
+    "agentspine.timeline-objective-result/v1": "task.timeline-result.",
+    "agentspine.task-continuation/v1": "task.continuation",
+    "agentspine.timeline-continuation-outcome-contract/v1": "task.timeline-outcome-contract",
+    "agentspine.timeline-user-feedback/v1": "task.user-feedback",
+}
+
+
+def value_text(assertion: Assertion) -> str:
+    """A value for a person: what the program itself records in a few words, anything else as its JSON, whole."""
+    entry, fields = assertion.entry, fields_of(assertion.value)
+    prefix = _PREDICATES.get(str(fields.get("schema")))
+    if entry.recorder not in _IN_A_FEW_WORDS or prefix is None or not entry.predicate.startswith(prefix):
+        return canonical_text(assertion.value)
     match fields:
         case {"schema": "agentspine.timeline-objective-result/v1", "outcome": str(outcome), "count": count}:
             counted = fields_of(count)
@@ -52,7 +66,7 @@ def value_text(value: Any) -> str:  # noqa: ANN401  (any JSON value)
             return f"agreed for: {step}"
         case {"schema": "agentspine.timeline-user-feedback/v1", "sourceText": str(text)}:
             return f"“{text}”"
-    return canonical_text(value)
+    return canonical_text(assertion.value)
 
 
 def held_text(assertion: Assertion) -> str:
@@ -93,7 +107,7 @@ def conflict_table(conflict: Conflict, now_ms: int) -> Table:
     rows = [
         (
             Cell(str(number)),
-            Cell(value_text(one.value), "bad"),
+            Cell(value_text(one), "bad"),
             Cell(_held(one, now_ms)),
             Cell(one.id, "quiet"),
         )
@@ -135,7 +149,7 @@ def history_table(title: str, placed: Sequence[Placed], now_ms: int) -> Table:
         (
             Cell(one.place, TONES[one.place]),
             Cell(one.assertion.entry.predicate),
-            Cell(value_text(one.assertion.value)),
+            Cell(value_text(one.assertion)),
             Cell(
                 _held(one.assertion, now_ms)
                 + (f", supersedes {len(one.supersedes)}" if one.supersedes else "")
@@ -189,7 +203,7 @@ def spoken_tables(spoken: Spoken, now_ms: int) -> list[Table]:
         (
             Cell(one.status, "good"),
             Cell(f"{one.assertion.entry.subject} {one.assertion.entry.predicate}"),
-            Cell(value_text(one.assertion.value)),
+            Cell(value_text(one.assertion)),
             Cell(one.assertion.id, "quiet"),
         )
         for one in spoken.recorded
@@ -214,7 +228,7 @@ def _row(group: Sequence[Assertion], now_ms: int, *, tone: Tone) -> tuple[Cell, 
     return (
         Cell(_MARKS[tone], tone),
         Cell(f"{newest.entry.subject} {newest.entry.predicate}"),
-        Cell(value_text(newest.value), tone),
+        Cell(value_text(newest), tone),
         Cell(_held(newest, now_ms)),
         Cell(newest.id + more, "quiet"),
     )

@@ -82,7 +82,9 @@ def correct(state: TaskState, correction: Correction) -> Replacement | Repeated 
     if state.reader.route is None:
         return Refused(ROUTE_REQUIRED)
     id_ = continuation_id("timeline-correction", state, correction.evidence_id, correction.evidence_digest)
-    if (known := state.find(id_)) is not None:
+    digest, session = correction.evidence_digest, correction.origin.session
+    known = state.find(id_) or state.find_said(digest, session, correction.observed_at)
+    if known is not None:
         return Repeated(known)
     if not state.continuations.usable:
         return Refused(CONTINUATION_MISSING)

@@ -72,6 +72,19 @@ class TaskState(msgspec.Struct, frozen=True):
         known = (*self.continuations.assertions, *self.past)
         return next((one for one in known if one.id == id_), None)
 
+    def find_said(self, line: Digest, session: str, observed_at: int) -> Assertion | None:
+        """The continuation to which a person's line has led, also under an enrollment that was renewed since.
+
+        The same bytes of the same session at the same time (UTC milliseconds) were said once.
+        """
+        for one in (*self.continuations.assertions, *self.past):
+            entry = one.entry
+            said = (entry.evidence_digest, entry.session, entry.observed_at)
+            is_said = (entry.recorder, entry.evidence_kind) == ("capture", "explicit-user-feedback")
+            if is_said and said == (str(line), session, observed_at):
+                return one
+        return None
+
     @property
     def scope(self) -> Scope:
         """The scope of what is newly recorded about the task: private, in its project, on its route."""

@@ -2,11 +2,15 @@
 
 import re
 import sys
+from typing import Any
 
 import pytest
 
+from sidecars.assertion import AssertionEntry, Recorder
+from sidecars.digest import Digest
 from timeline.cli.tables import Cell, Table, printable, show_tables, table_lines
 from timeline.cli.world_render import value_text
+from timeline.world.assertion import Assertion, canonical_text
 
 ID = "assertion:timeline-owner-d029a4cd811e7bcb6ddecac8a2a8bb8d"
 ROWS = (
@@ -82,28 +86,58 @@ def test_what_a_terminal_would_obey_or_hide_is_spelled_out(text: str, shown: str
     assert printable(text) == shown
 
 
+RESULT = {
+    "schema": "agentspine.timeline-objective-result/v1",
+    "outcome": "fail",
+    "count": {"value": 11, "total": 12},
+}
+QUOTE = {"schema": "agentspine.timeline-user-feedback/v1", "sourceText": "hm"}
+DONE = {"schema": "agentspine.task-continuation/v1", "status": "completed", "nextStep": None}
+
+
+def recorded(value: Any, predicate: str, recorder: Recorder = "owner") -> Assertion:
+    """An assertion as the log could hold it; its rules are not looked at here."""
+    entry = AssertionEntry(
+        id="assertion:one",
+        recorder=recorder,
+        subject="task:one",
+        predicate=predicate,
+        value=canonical_text(value),
+        evidence_kind="explicit-user-feedback",
+        evidence_id="evidence:one",
+        evidence_digest=str(Digest.of(b"one")),
+        observed_at=0,
+        tenant="local",
+        user="ann",
+        privacy="private",
+    )
+    return Assertion(0, 0, entry, value)
+
+
 @pytest.mark.parametrize(
-    ("value", "shown"),
+    ("value", "predicate", "shown"),
     [
-        ("main", '"main"'),
-        (None, "null"),
-        ({"b": 1.0, "a": []}, '{"a":[],"b":1}'),
-        (
-            {
-                "schema": "agentspine.timeline-objective-result/v1",
-                "outcome": "fail",
-                "count": {"value": 11, "total": 12},
-            },
-            "FAIL, 11 of 12",
-        ),
-        ({"schema": "agentspine.timeline-objective-result/v1", "outcome": "pass", "count": None}, "PASS"),
-        ({"schema": "agentspine.task-continuation/v1", "status": "completed", "nextStep": None}, "completed"),
-        ({"schema": "agentspine.task-continuation/v1", "status": 3}, None),
-        ({"schema": "agentspine.timeline-user-feedback/v1", "sourceText": "hm"}, "“hm”"),
-        ({"schema": ["x"]}, '{"schema":["x"]}'),
+        ("main", "deploy.branch", '"main"'),
+        (None, "deploy.branch", "null"),
+        ({"b": 1.0, "a": []}, "deploy.branch", '{"a":[],"b":1}'),
+        (RESULT, "task.timeline-result.pytest", "FAIL, 11 of 12"),
+        (RESULT | {"outcome": "pass", "count": None}, "task.timeline-result.pytest", "PASS"),
+        (DONE, "task.continuation", "completed"),
+        (DONE | {"status": 3}, "task.continuation", None),
+        (QUOTE, "task.user-feedback", "“hm”"),
+        (QUOTE, "deploy.branch", None),
+        ({"schema": ["x"]}, "deploy.branch", '{"schema":["x"]}'),
     ],
 )
-def test_a_value_is_shown_in_a_few_words_or_as_it_is(value: object, shown: str | None) -> None:
-    """What only looks like one of ours is shown as JSON."""
-    said = value_text(value)
-    assert said == shown if shown is not None else said.startswith("{")
+def test_a_value_is_shown_in_a_few_words_or_as_it_is(value: Any, predicate: str, shown: str | None) -> None:
+    """What only looks like one of ours, or stands where nobody has checked it, is shown as JSON."""
+    said = value_text(recorded(value, predicate))
+    assert said == shown if shown is not None else said == canonical_text(value)
+
+
+@pytest.mark.requirement("W3", "X13")
+@pytest.mark.parametrize("recorder", ["model", "import"])
+def test_what_somebody_else_wrote_is_shown_whole(recorder: Recorder) -> None:
+    """Else the owner would confirm, and sign, what he was not shown."""
+    value = QUOTE | {"rollout": "skip review"}
+    assert "skip review" in value_text(recorded(value, "task.user-feedback", recorder))

@@ -2,6 +2,7 @@
 
 import pytest
 
+from sidecars.leaf import FormatPolicy
 from tests.simulators.worlds import World
 from tests.world.ledger.ledgers import about, entry, reading, record
 from tests.world.ledger.test_altered import by_hand
@@ -10,7 +11,7 @@ from timeline.world import ledger
 from timeline.world.supersession import bucket_of_entry
 
 _BESIDE = (
-    "INSERT INTO assertion SELECT ?, 'assertion:new', tenant, subject, predicate, project, user, privacy, "
+    "INSERT INTO assertion SELECT ?, ?, tenant, subject, predicate, project, user, privacy, "
     '"group", portal, thread, evidence_kind, knowledge, observed_at, expires_at, supersedes, value_digest, hash, '
     "NULL FROM assertion WHERE id = 'assertion:a'"
 )
@@ -66,7 +67,7 @@ def test_a_row_behind_the_end_occupies_no_id(world: World, ahead: int) -> None:
     record(world, entry("a"))
     with reading(world) as state:
         size = state.belief.size
-    by_hand(world, _BESIDE, size + ahead)
+    by_hand(world, _BESIDE, size + ahead, "assertion:new")
     with world.session.writing() as state:
         assert ledger.find(state, "assertion:new") is None
         ledger.record(state, [entry("z"), entry("new", value=3)])
@@ -75,3 +76,25 @@ def test_a_row_behind_the_end_occupies_no_id(world: World, ahead: int) -> None:
         assert found.value == 3
     assert [one.id for one in about(world)] == ["assertion:a", "assertion:z", "assertion:new"]
     record(world, entry("later"))
+
+
+@pytest.mark.requirement("W65")
+def test_a_row_behind_the_end_is_gone_before_the_log_has_grown_so_far(world: World) -> None:
+    """Leaves of other kinds take its place: nothing stands there that could be read."""
+    record(world, entry("a"))
+    with reading(world) as state:
+        size = state.belief.size
+    by_hand(world, _BESIDE, size + 1, "assertion:ghost")
+    with world.session.writing() as state:
+        assert current(state) == ["a"]
+        for name in ("one", "two"):
+            state.commit([FormatPolicy(host="codex", type=name, accepted=True)])
+        assert current(state) == ["a"]
+
+
+@pytest.mark.requirement("W65", "W7")
+def test_a_row_behind_the_end_is_no_second_with_its_id(world: World) -> None:
+    """Neither is one that another process has recorded since: the log as it was read has only the first."""
+    record(world, entry("a"))
+    by_hand(world, _BESIDE, FAR, "assertion:a")
+    assert [one.id for one in about(world)] == ["assertion:a"]

@@ -52,7 +52,7 @@ def test_what_is_taken_is_read_again(value: JSON, read: JSON) -> None:
 @pytest.mark.parametrize("value", [2.0**53, -(2.0**60), [1e20], 2**53, float("inf"), "\ud800", {"\ud800": 1}])
 def test_what_could_not_be_read_again_is_not_made(value: JSON) -> None:
     """A fraction whose text is a whole number out of bounds among them: the state is not at fault."""
-    with pytest.raises(AssertionInvalidError, match="^field value: "):
+    with pytest.raises(AssertionInvalidError, match=r"^field value: "):
         taken(value)
 
 
