@@ -1,7 +1,8 @@
 """Answers as data: the one form that ``--json`` prints and a tool call returns. Pure.
 
 Schema and field names follow the reference where it has one. Every answer says ``context-only``: it grants no
-permission and starts nothing (T4). Nothing here holds text of a transcript, a path of one, or an offset.
+permission and starts nothing (T4). Nothing here holds text of a transcript, a path of one, or an offset; what a capture
+and the world model answer is formed in ``timeline.capturing`` and ``timeline.remembering``.
 """
 
 import hashlib

@@ -26,6 +26,7 @@ from timeline.world.advancing import advance
 from timeline.world.advancing import measurement_of as measured
 from timeline.world.assertion import Assertion
 from timeline.world.continuation import parse_continuation
+from timeline.world.correction import CORRECTION_HINTS
 from timeline.world.errors import WorldError
 from timeline.world.feedback import HINTS
 from timeline.world.ledger import Recorded
@@ -153,7 +154,7 @@ def _refused(found: Refused) -> Json:
         "blocked": True,
         "status": "unavailable",
         "reason": found.reason,
-        "hint": HINTS.get(found.reason, ""),
+        "hint": {**HINTS, **CORRECTION_HINTS}.get(found.reason, ""),
         "authority": AUTHORITY,
     }
 

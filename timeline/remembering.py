@@ -5,7 +5,7 @@ permit; to record, he holds the writer lock. Nothing here opens a transcript.
 """
 
 import hashlib
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -33,6 +33,9 @@ from timeline.world.task_context import format_task_context, task_context
 SUGGESTION_SCHEMA: Final = "agentspine.world-assertion-record/v1"
 SUGGESTION_ID_PREFIX: Final = "assertion:suggestion-"
 TOOL_USE_NAMESPACE: Final = "tool-use"
+
+NAMED_MAX: Final = 8
+"""Assertions that a session is named of one fact or conflict."""
 
 _ID_HEX: Final = 32
 _FRAME_BYTES: Final = 256
@@ -178,9 +181,36 @@ def world_view(state: State, own: EnrolledSource, asked: ViewAsked) -> Json:
         "status": "available",
         "blocked": False,
         "reason": None,
-        **format_context(context, knowledge=knowledge),
+        **_named_briefly(format_context(context, knowledge=knowledge)),
         "schema": CONTEXT_SCHEMA,
     }
+
+
+def _named_briefly(context: Json) -> Json:
+    """The same with few names under each fact, and one assertion for each value of a conflict, the newest.
+
+    What was measured often would else not fit into an answer, and would be left out whole.
+    """
+    return {
+        **context,
+        "facts": [_cut(fact, "assertionIds", fact["assertionIds"][:NAMED_MAX]) for fact in context["facts"]],
+        "conflicts": [
+            _cut(conflict, "assertions", _newest_of_each_value(conflict["assertions"])[:NAMED_MAX])
+            for conflict in context["conflicts"]
+        ],
+    }
+
+
+def _newest_of_each_value(assertions: list[Json]) -> list[Json]:
+    found: dict[str, Json] = {}
+    for one in assertions:
+        found.setdefault(canonical_text(one["value"]), one)
+    return list(found.values())
+
+
+def _cut(holder: Json, name: str, kept: list[Any]) -> Json:
+    left_out = len(holder[name]) - len(kept)
+    return {**holder, name: kept, "assertionsOmitted": left_out} if left_out else holder
 
 
 def session_briefing(state: State, own: EnrolledSource) -> Json:

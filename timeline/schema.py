@@ -2,7 +2,8 @@
 
 ``leaf`` holds the truth: salts and signed envelopes, covered by the log's root. Everything else is a projection
 that can be dropped and built again from leaves and sidecars, but for ``receipt``, which is short-lived and lives
-here (ADR 0009, 0020). No column holds text of a transcript.
+here (ADR 0009, 0020). A word of a transcript stands in no column but ``leaf.envelope``, and there only in an
+assertion that captured one line of its user's; a projection holds none.
 """
 
 import sqlite3

@@ -153,16 +153,16 @@ def read_packet(state: State, reader: Reader) -> dict[str, Any] | None:
     Raises:
         StateError, SidecarError: the world model is not to be believed.
     """
-    checkpoints = _about_task(state, reader, CONTINUATION_PREDICATE)
-    standing = decide_standing(checkpoints, reader, state.ports.clock.now_ms())
-    checkpoint = continuation_context(standing, task=reader.task).only
-    if checkpoint is None:
+    said = _about_task(state, reader, CONTINUATION_PREDICATE)
+    standing = decide_standing(said, reader, state.ports.clock.now_ms())
+    capsule = continuation_context(standing, task=reader.task).only
+    if capsule is None:
         return None
     words = (
         *_about_task(state, reader, FEEDBACK_PREDICATE),
         *_about_task(state, reader, INTERPRETATION_PREDICATE),
     )
-    return recall_packet(checkpoint, words)
+    return recall_packet(capsule, words)
 
 
 def _about_task(state: State, reader: Reader, predicate: str) -> tuple[Assertion, ...]:

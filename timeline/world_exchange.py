@@ -11,7 +11,7 @@ from timeline.service import Session
 from timeline.state import State
 from timeline.world import ledger
 from timeline.world.assertion import Assertion
-from timeline.world.errors import WorldError
+from timeline.world.errors import AssertionConflictError, WorldError
 from timeline.world.export import prov_json, world_model
 from timeline.world.ledger import Recorded
 from timeline.world.legacy import LegacyRecord, Target, read_world_model
@@ -68,10 +68,18 @@ def import_world(session: Session, records: tuple[LegacyRecord, ...]) -> Importe
     Raises:
         ClockError, StateError, SidecarError: the state cannot be used, or the owner key is not to be had.
     """
-    pending = [record.entry for record in records if record.entry is not None]
     left_out = [(record.id, record.reason or "") for record in records if record.entry is None]
     done: list[Recorded] = []
     with session.writing() as state:
+        pending = []
+        for record in records:
+            if record.entry is None:
+                continue
+            if record.id != record.entry.id and ledger.find(state, record.id) is not None:
+                # Our own export, come back: it is here already, and a copy would look like a second voice.
+                left_out.append((record.id, AssertionConflictError.reason))
+            else:
+                pending.append(record.entry)
         for start in range(0, len(pending), BATCH_SIZE_MAX):
             done += _record(state, pending[start : start + BATCH_SIZE_MAX], left_out)
     return Imported(

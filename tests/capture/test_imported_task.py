@@ -12,7 +12,7 @@ from timeline.world_view import standpoint, view_world
 @pytest.mark.requirement("W27", "W52", "W53")
 @pytest.mark.parametrize("predicate", ["task.continuation", "task.timeline-outcome-contract"])
 def test_an_imported_task_disputes_none_of_ours(stage: Stage, predicate: str) -> None:
-    """A bound task does not inherit it, whatever it holds; nor is the owner told of a conflict that nobody can settle."""
+    """A bound task does not inherit it, whatever it holds; the owner is told of no conflict that nobody can settle."""
     agent = stage.session("codex", passing)
     stage.start(agent)
     stage.agree(agent)

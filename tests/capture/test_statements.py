@@ -115,6 +115,7 @@ def test_a_correction_without_its_task_changes_nothing(stage: Stage, make: Any, 
     answer = captured(agent, "user correction")
 
     assert (answer["status"], answer["blocked"], answer["reason"]) == ("unavailable", True, reason)
+    assert answer["hint"]
     assert answer["authority"] == "context-only"
     assert stage.leaves() == size
 
@@ -160,7 +161,7 @@ def test_a_correction_under_a_renewed_enrollment_is_the_same_one(stage: Stage, h
     ],
 )
 def test_a_message_is_quoted_and_is_no_more_than_that(stage: Stage, host: str, text: str) -> None:
-    """An assumption beside the checkpoint: no fact, no correction, no completion, no permission."""
+    """An assumption beside the continuation: no fact, no correction, no completion, no permission."""
     agent = begun(stage, host, typing(text))
     before = standing(stage, agent)
 
@@ -219,7 +220,7 @@ def test_a_message_is_captured_only_by_who_asks_for_messages(stage: Stage) -> No
         (lambda stage, agent: stage.start(agent), "timeline-feedback-stale"),
     ],
 )
-def test_a_message_without_its_checkpoint_is_not_quoted(stage: Stage, make: Any, reason: str) -> None:
+def test_a_message_without_its_continuation_is_not_quoted(stage: Stage, make: Any, reason: str) -> None:
     """There is none, or it is newer than the message."""
     agent = stage.session("codex", typing(NEARLY))
     make(stage, agent)
@@ -403,7 +404,7 @@ def formless(quote: dict[str, Any]) -> dict[str, Any]:
 
 
 def elsewhere(quote: dict[str, Any]) -> dict[str, Any]:
-    """About a checkpoint that is none."""
+    """About a continuation that is none."""
     return interpretation(quote, targetAssertionId="assertion:none")
 
 

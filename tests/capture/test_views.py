@@ -6,13 +6,17 @@ from typing import Any
 import msgspec
 import pytest
 
+from sidecars.digest import Digest
 from tests.capture.stage import Stage, captured, failing, passing
 from tests.capture.test_suggestions import LESSON, TASK
 from tests.guard.agents import denial
 from timeline.guard.request import Tool
 from timeline.limits import MCP_ANSWER_BYTES_MAX
 from timeline.mcp_server.answered import prepare
+from timeline.world import ledger
+from timeline.world.assertion import Evidence, make_entry
 from timeline.world.briefing import BRIEFING_BYTES_MAX
+from timeline.world.task_context import TERMS_BYTES_MAX
 
 
 def facts_of(view: dict[str, Any]) -> list[str]:
@@ -136,3 +140,50 @@ def test_large_views_fit_and_say_what_they_left_out(stage: Stage) -> None:
     assert "xxx" not in json.dumps(told)
     assert told["tasks"][0]["status"] == "active"
     assert prepare(told, is_error=False).size_bytes <= MCP_ANSWER_BYTES_MAX
+
+
+@pytest.mark.requirement("W28", "W44")
+@pytest.mark.parametrize("word", ["漢", "\ufdfa", "а"])
+def test_the_question_about_a_long_task_does_not_displace_its_answer(stage: Stage, word: str) -> None:
+    """Its words are given as far as they fit; those in the capsule are what counts."""
+    agent = stage.session("codex", failing)
+    stage.start(agent, questions=tuple(word * 250 + str(number) for number in range(8)))
+
+    view = agent.ask(Tool.CONTEXT, {"includePrivate": True, "continuationTaskId": "task:default"})
+
+    terms = view["knowledge"]["taskContext"]["queryTerms"]
+    assert 0 < len("".join(terms).encode()) <= TERMS_BYTES_MAX
+    assert prepare(view, is_error=False).size_bytes <= MCP_ANSWER_BYTES_MAX
+
+
+@pytest.mark.requirement("W10", "W16", "W28")
+@pytest.mark.parametrize("outcomes", [("pass",), ("pass", "fail")])
+def test_what_was_measured_a_hundred_times_is_shown_still(stage: Stage, outcomes: tuple[str, ...]) -> None:
+    """A fact, or a conflict with all of its values: by the newest of each, and a number for the rest."""
+    agent = stage.session("codex", failing)
+    task = stage.task(agent).state
+    measured = [
+        make_entry(
+            id=f"assertion:timeline-{number:032x}",
+            recorder="capture",
+            subject=task.task,
+            predicate="task.timeline-result.pytest",
+            value={"outcome": outcomes[number % len(outcomes)]},
+            evidence=Evidence("objective-measurement", f"note:{number}", Digest.of(b"line"), number),
+            scope=task.scope,
+        )
+        for number in range(100)
+    ]
+    with stage.world.session.writing() as state:
+        ledger.record(state, measured[:50])
+        ledger.record(state, measured[50:])
+
+    view = prepare(agent.ask(Tool.CONTEXT, {"includePrivate": True}), is_error=False).structured
+
+    assert view["omitted"]["facts"] == view["omitted"]["conflicts"] == 0
+    (shown,) = view["facts"] if len(outcomes) == 1 else view["conflicts"]
+    named = shown["assertionIds"] if len(outcomes) == 1 else [one["id"] for one in shown["assertions"]]
+    assert named[0] == measured[-1].id
+    assert len(named) + shown["assertionsOmitted"] == 100
+    if len(outcomes) > 1:
+        assert [one["value"]["outcome"] for one in shown["assertions"]] == ["fail", "pass"]

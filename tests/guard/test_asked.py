@@ -123,6 +123,8 @@ def test_a_number_is_the_same_in_every_spelling() -> None:
     ("changes", "reason"),
     [
         *(({name: None}, INVALID) for name in LEAST[Tool.RECORD]),
+        *(({name: ""}, INVALID) for name in ("id", "subjectId", "predicate", "evidenceId", "reason")),
+        ({"id": " "}, INVALID),
         ({"id": "x" * 225}, INVALID),
         ({"subjectId": "task:\n"}, INVALID),
         ({"predicate": "p" * 129}, INVALID),
@@ -163,6 +165,8 @@ def test_an_empty_list_of_replaced_assertions_is_none() -> None:
     "changes",
     [
         {"subjectId": 7},
+        {"subjectId": ""},
+        {"continuationTaskId": ""},
         {"includePrivate": "yes"},
         {"includeKnowledgeHistory": 1},
         {"continuationTaskId": "x" * 225},

@@ -32,7 +32,7 @@ SYSTEM_CALLS = (
 )
 """What the modules that hold private files ask of the operating system."""
 
-WRITES = frozenset(("write", "fsync", "rename", "unlink", "mkdir", "sql BEGIN"))
+WRITES = frozenset(("write", "fsync", "rename", "unlink", "mkdir", "sql BEGIN IMMEDIATE"))
 """What a read-only or full disk refuses."""
 
 _MODULES = (timeline.files, timeline.store, sidecars.store)
@@ -46,7 +46,7 @@ class KilledError(BaseException):
 class Faults:
     """Which call fails, with which ``errno`` and SQLite name, and what was made to fail.
 
-    ``names`` are the calls that count, ``None`` for all: system calls by name, statements as ``sql BEGIN``.
+    ``names`` are the calls that count, ``None`` for all: system calls by name, statements as ``sql INSERT``, what begins a transaction whole.
     ``kills`` ends the process there instead.
     """
 
@@ -120,7 +120,9 @@ class _Connection:
         self._connection.close()
 
     def _meet(self, statement: str) -> None:
-        if self._faults.meet(f"sql {statement.split(maxsplit=1)[0]}"):
+        # A reader begins too, and needs no disk to write to.
+        named = statement if statement.startswith("BEGIN") else statement.split(maxsplit=1)[0]
+        if self._faults.meet(f"sql {named}"):
             error = sqlite3.OperationalError("injected")
             error.sqlite_errorname = self._faults.sqlite_name
             raise error

@@ -175,7 +175,9 @@ def offer_lines(chosen: PendingSession, config: Config, now_ms: int, *, follow: 
         f"  read    {how}",
         f"  recall  for {duration_text(config.recall_seconds)}, until {recall_until}",
         "  kept    of each test or check that ran: time, runner, outcome, counts, exit code, duration,",
-        "          a keyed fingerprint of the command, and where its lines stand; no text of the conversation",
+        "          a keyed fingerprint of the command, and where its lines stand; of each line that you typed,",
+        "          when and where; no text of the conversation, but for single lines of yours that an agent",
+        "          captures: these stay in the log, whatever ends",
         "  end     timeline revoke",
     ]
 

@@ -38,15 +38,7 @@ def task_tables(view: TaskView, now_ms: int) -> list[Table]:
     if view.state.continuations.is_disputed:
         rows = [_choice(one, now_ms) for one in view.state.continuations.usable]
         note = "timeline task confirm ID"
-        tables.append(
-            Table(
-                "continuations that differ",
-                ("next step", "held on", "assertion"),
-                rows,
-                note=note,
-                stacked=_STACKED,
-            )
-        )
+        tables.append(Table("continuations that differ", _COLUMNS, rows, note=note, stacked=_STACKED))
     if view.words:
         tables.append(_words(view.words, now_ms))
     if view.suggestions:

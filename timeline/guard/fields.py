@@ -31,14 +31,19 @@ def read_time(given: Mapping[str, object], name: str) -> int | None:
 
 
 def read_text(given: Mapping[str, object], name: str, characters_max: int) -> str:
-    """A printable text on one line.
+    """A printable text on one line, of more than spaces.
 
     Raises:
-        RequestError: it is absent, longer, or of another type.
+        RequestError: it is absent, empty, longer, or of another type.
     """
     value = given.get(name)
-    if not isinstance(value, str) or len(value) > characters_max or not value.isprintable():
-        message = f"field {name}: must be a printable text of at most {characters_max} characters"
+    if (
+        not isinstance(value, str)
+        or not value.strip()
+        or len(value) > characters_max
+        or not value.isprintable()
+    ):
+        message = f"field {name}: must be a printable text of 1 to {characters_max} characters"
         raise RequestError(message)
     return value
 

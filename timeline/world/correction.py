@@ -8,6 +8,8 @@ The umlaut may be written in either Unicode form; the rest of the line is kept a
 """
 
 import re
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Final
 
 import msgspec
@@ -31,6 +33,17 @@ CONTINUATION_CONFLICTED: Final = "timeline-correction-continuation-conflicted"
 TASK_COMPLETED: Final = "timeline-correction-task-completed"
 CORRECTION_STALE: Final = "timeline-correction-stale"
 """Reasons, as in the reference."""
+
+CORRECTION_HINTS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        ROUTE_REQUIRED: "only a session with the route of its task can correct a step",
+        CONTINUATION_MISSING: "the owner begins the task: `timeline task start`",
+        CONTINUATION_CONFLICTED: "the owner says which continuation holds: `timeline task confirm`",
+        TASK_COMPLETED: "the owner begins the task anew: `timeline task start`",
+        CORRECTION_STALE: "the task has a newer continuation than the line; the user types it again",
+    }
+)
+"""For each reason what to do."""
 
 # ASCII only where case does not matter: the long s and the Kelvin sign are no letters of these words.
 _OPENING: Final = re.compile(

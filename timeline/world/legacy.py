@@ -16,13 +16,14 @@ from sidecars.digest import Digest
 from sidecars.errors import SidecarError
 from sidecars.identity import strict_loads_with_floats
 from timeline.clock import parse_utc
-from timeline.world.assertion import Evidence, Scope, make_entry, value_digest
+from timeline.world.assertion import NAMESPACE, Evidence, Scope, make_entry, value_digest
 from timeline.world.errors import AssertionInvalidError, WorldError, WorldScopeError
 from timeline.world.export import ASSERTION_SCHEMA, WORLD_MODEL_SCHEMA, hex_of
 
 FILE_BYTES_MAX: Final = 5 * 1024 * 1024
 """As large as the reference writes it (W64)."""
 
+_NAMESPACE: Final = "legacy"
 _HEX: Final = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _ID_CHARACTERS_MAX: Final = 32 + 1 + 191
 """Namespace, colon and name."""
@@ -35,7 +36,10 @@ _KINDS: Final[Mapping[object, EvidenceKind]] = {
 
 
 class LegacyRecord(msgspec.Struct, frozen=True):
-    """One record of the file: the entry that it becomes, or why it is left out."""
+    """One record of the file: the entry that it becomes, or why it is left out.
+
+    ``id`` is what the file calls it. The entry's own id never is one that a capture or a command here makes.
+    """
 
     id: str
     entry: AssertionEntry | None
@@ -106,7 +110,7 @@ def _entry(fields: Mapping[str, Any], target: Target) -> AssertionEntry:
     if not isinstance(supersedes, list) or not all(isinstance(one, str) for one in supersedes):
         raise _invalid("supersedes", "must be a list of ids")
     entry = make_entry(
-        id=_text(fields, "id"),
+        id=legacy_id(_text(fields, "id")),
         recorder="import",
         subject=_text(fields, "subjectId"),
         predicate=_text(fields, "predicate"),
@@ -120,12 +124,18 @@ def _entry(fields: Mapping[str, Any], target: Target) -> AssertionEntry:
             group=_optional_text(fields, "groupId"),
         ),
         expires_at=expires_at,
-        supersedes=tuple(supersedes),
+        supersedes=tuple(map(legacy_id, supersedes)),
         reason=_optional_text(fields, "reason") or None,
     )
     if fields.get("valueDigest") != hex_of(value_digest(entry.value)):
         raise _invalid("valueDigest", "must be that of the value")
     return entry
+
+
+def legacy_id(name: str) -> str:
+    """The id of an imported record: what is made here begins with ``assertion:``, and must stay free."""
+    namespace, _, rest = name.partition(":")
+    return f"{_NAMESPACE}:{rest}" if namespace == NAMESPACE else name
 
 
 def _project(fields: Mapping[str, Any], target: Target) -> str | None:

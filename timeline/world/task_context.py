@@ -26,6 +26,9 @@ TERM_CHARACTERS_MIN: Final = 3
 MATCHES_MIN: Final = 2
 """Terms that an item must hold, or all of them where the question has fewer. All bounds here are the reference's."""
 
+TERMS_BYTES_MAX: Final = 1024
+"""Of the terms that an answer shows, in UTF-8; all of them are looked for. They must not displace the items."""
+
 _WEIGHTS: Final[Mapping[KnowledgeKind | None, int]] = {
     "error-lesson": 40,
     "decision": 30,
@@ -123,7 +126,7 @@ def format_task_context(context: TaskContext) -> dict[str, Any]:
         "schema": TASK_CONTEXT_SCHEMA,
         "status": context.status,
         "taskId": context.task,
-        "queryTerms": list(context.terms),
+        "queryTerms": list(_shown(context.terms)),
         "items": [
             {**format_item(found.item), "relevance": {"matchedTerms": list(found.matched_terms)}}
             for found in context.items
@@ -131,6 +134,16 @@ def format_task_context(context: TaskContext) -> dict[str, Any]:
         "omitted": context.omitted,
         "authority": AUTHORITY,
     }
+
+
+def _shown(terms: tuple[str, ...]) -> Iterator[str]:
+    """The first terms, as many as fit."""
+    left = TERMS_BYTES_MAX
+    for term in terms:
+        left -= len(term.encode())
+        if left < 0:
+            return
+        yield term
 
 
 def _relevant(items: Iterable[Item], terms: tuple[str, ...]) -> tuple[Relevant, ...]:

@@ -32,7 +32,7 @@ class LocalStory(Story):
     """The story of the task on the route of the project's sessions."""
 
     def __init__(self, route: RouteRefs) -> None:
-        """A first checkpoint was made."""
+        """A first continuation was made."""
         self.route = route
         super().__init__(continuation_entry("start", T0, route=route))
 
@@ -49,7 +49,7 @@ class Place:
     story: "LocalStory" = field(init=False)
 
     def __post_init__(self) -> None:
-        """Nothing but a first checkpoint was made, and that is not recorded yet."""
+        """Nothing but a first continuation was made, and that is not recorded yet."""
         self.world.locations.settings.write_text(_SETTINGS, encoding="utf-8")
         self.world.clock.at_ms = NOW
         self.story = LocalStory(self.route)
@@ -109,5 +109,5 @@ def new_place(folder: Path) -> Place:
 
 
 def completed(route: RouteRefs) -> AssertionEntry:
-    """The task's last checkpoint, which was measured."""
+    """The task's last continuation, which was measured."""
     return continuation_entry("done", T0 + 120_000, status="completed", route=route, supersedes=["start"])

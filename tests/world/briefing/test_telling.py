@@ -30,7 +30,7 @@ TOLD_AT_START: Final = ("codex", "claude")
 
 @pytest.fixture
 def place(tmp_path: Path) -> Place:
-    """Give a timeline of whose task a first checkpoint was made, which is not recorded yet."""
+    """Give a timeline of whose task a first continuation was made, which is not recorded yet."""
     return new_place(tmp_path)
 
 
@@ -239,7 +239,7 @@ def test_a_later_session_is_told_that_the_task_is_completed(place: Place, host: 
 
 @pytest.mark.requirement("W37", "W38")
 def test_where_the_task_is_disputed_it_is_uncertain_and_there_is_no_packet(place: Place) -> None:
-    """Two checkpoints: neither is told; however much newer other things are."""
+    """Two continuations: neither is told; however much newer other things are."""
     rival = continuation_entry("rival", T0 + 1, route=place.route, objective="Release version 3")
     others = [fact(f"f{number}", number, at=T0 + 1000) for number in range(HOOK_READ_MAX + 8)]
     place.settle(rival, *others)
@@ -254,7 +254,7 @@ def test_where_the_task_is_disputed_it_is_uncertain_and_there_is_no_packet(place
 
 @pytest.mark.requirement("W16", "W37")
 def test_an_old_rival_is_never_left_out(place: Place) -> None:
-    """However often the newer checkpoint is said: two values are a dispute."""
+    """However often the newer continuation is said: two values are a dispute."""
     again = [
         continuation_entry(
             f"again-{number}", T0 + 1 + number, route=place.route, objective="Release version 3"

@@ -8,6 +8,15 @@ from tests.capture.stage import Stage
 from tests.programs import Run
 
 SUBJECT, PREDICATE = "service:api", "deploy.branch"
+ABOUT = (SUBJECT, PREDICATE)
+SUGGESTION: dict[str, Any] = {
+    "id": "note:branch",
+    "subjectId": SUBJECT,
+    "predicate": PREDICATE,
+    "value": "next",
+    "evidenceKind": "model-suggestion",
+}
+"""What a model suggests about the same."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,3 +52,8 @@ class Owner:
         found = self.says("world", "record", SUBJECT, PREDICATE, "--text", text, *more)
         (one,) = found["assertions"]
         return str(one["id"])
+
+
+def ids(assertions: list[dict[str, Any]]) -> list[str]:
+    """Of assertions in an answer."""
+    return [str(one["id"]) for one in assertions]

@@ -1,31 +1,16 @@
 """``timeline world resolve``: how people see a conflict, and how they settle it."""
 
-from typing import Any
 
 import pytest
 
 from tests.capture.stage import captured, failing, passing
-from tests.world.commands.speaking import PREDICATE, SUBJECT, Owner
+from tests.world.commands.speaking import ABOUT, PREDICATE, SUBJECT, SUGGESTION, Owner, ids
 from timeline.guard.request import Tool
 from timeline.world import ledger
 from timeline.world.assertion import Scope, make_entry
 from timeline.world.owner_statement import owner_evidence
 from timeline.world_use import OwnerStatement, record_statement
 from timeline.world_view import standpoint
-
-ABOUT = (SUBJECT, PREDICATE)
-SUGGESTION: dict[str, Any] = {
-    "id": "note:branch",
-    "subjectId": SUBJECT,
-    "predicate": PREDICATE,
-    "value": "next",
-    "evidenceKind": "model-suggestion",
-}
-
-
-def ids(assertions: list[dict[str, Any]]) -> list[str]:
-    """Of assertions in an answer."""
-    return [str(one["id"]) for one in assertions]
 
 
 @pytest.mark.requirement("W12", "W15", "W18")

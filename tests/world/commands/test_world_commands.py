@@ -2,33 +2,18 @@
 
 import json
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import pytest
 
 from sidecars.digest import Digest
 from tests.capture.stage import Stage, capture_of, captured, failing
 from tests.programs import Run
-from tests.world.commands.speaking import PREDICATE, SUBJECT, Owner
+from tests.world.commands.speaking import ABOUT, PREDICATE, SUBJECT, SUGGESTION, Owner, ids
 from timeline.guard.request import Tool
 from timeline.world import ledger
 from timeline.world.assertion import Evidence, Scope, make_entry
 from timeline.world_view import standpoint
-
-ABOUT = (SUBJECT, PREDICATE)
-SUGGESTION: dict[str, Any] = {
-    "id": "note:branch",
-    "subjectId": SUBJECT,
-    "predicate": PREDICATE,
-    "value": "next",
-    "evidenceKind": "model-suggestion",
-}
-
-
-def ids(assertions: list[dict[str, Any]]) -> list[str]:
-    """Of assertions in an answer."""
-    return [str(one["id"]) for one in assertions]
-
 
 # -- the owner's own path --------------------------------------------------------------------------------------
 

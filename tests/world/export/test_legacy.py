@@ -13,8 +13,10 @@ from timeline.world.legacy import FILE_BYTES_MAX, Target, read_world_model
 
 
 def _file() -> dict[str, Any]:
-    """The export of our own history, as another program would have written it."""
-    return json.loads(json.dumps(world_model(HISTORY, "/srv/demo")))  # type: ignore[no-any-return]  # just written as an object
+    """The export of a history, under names as another program would have given."""
+    text = json.dumps(world_model(HISTORY, "/srv/demo")).replace('"assertion:', '"note:')
+    found: dict[str, Any] = json.loads(text)
+    return found
 
 
 def target(now_ms: int, *named: str) -> Target:
@@ -41,12 +43,10 @@ def test_records_stay_legacy() -> None:
         entry = record.entry
         assert (entry.recorder, entry.knowledge, entry.portal) == ("import", None, None)
         for name in (
-            "id",
             "value",
             "evidence_kind",
             "evidence_digest",
             "observed_at",
-            "supersedes",
             "privacy",
         ):
             assert getattr(entry, name) == getattr(assertion.entry, name)
@@ -136,3 +136,17 @@ def test_the_owner_says_which_project_is_meant() -> None:
     assert read_world_model(content, target(NOW + 100))[0].reason == "world-scope-invalid"
     records = read_world_model(content, target(NOW + 100, "project-7"))
     assert [record.entry and record.entry.project for record in records[:2]] == ["/srv/demo", None]
+
+
+@pytest.mark.requirement("W7", "T32")
+def test_no_import_takes_an_id_that_is_made_here() -> None:
+    """A capture derives its id; a file that says the same must not stand in its way."""
+    found = _file()
+    for one in found["assertions"]:
+        one["id"] = one["id"].replace("note:", "assertion:timeline-")
+        one["supersedes"] = [name.replace("note:", "assertion:timeline-") for name in one["supersedes"]]
+    records = _read(found)
+    assert [record.id for record in records] == [one["id"] for one in found["assertions"]]
+    entries = [record.entry for record in records]
+    assert [entry.id for entry in entries] == [f"legacy:timeline-number-{n}" for n in (1, 2, 3, 4)]
+    assert entries[1].supersedes == ("legacy:timeline-number-1",)

@@ -120,6 +120,7 @@ entries = st.lists(
         st.sampled_from([None, HERE, THERE]),
         st.sampled_from([None, PROJECT, OTHER_PROJECT]),
         st.sampled_from([None, "fact"]),
+        st.sampled_from(["objective-measurement", "model-suggestion"]),
         st.integers(0, 3),
     ),
     max_size=12,
@@ -159,10 +160,11 @@ def test_a_page_is_what_a_plain_reading_gives(
             thread=route and route.thread,
             project=project,
             knowledge=knowledge,
+            evidence_kind=kind,
             group="team" if privacy == "group" else None,
             observed_at=OBSERVED + later,
         )
-        for subject, value, privacy, user, route, project, knowledge, later in made
+        for subject, value, privacy, user, route, project, knowledge, kind, later in made
     ]
     folder: Path = tmp_path_factory.mktemp("page")
     whole, seen = begun.copy(folder / "whole"), begun.copy(folder / "seen")
@@ -174,9 +176,16 @@ def test_a_page_is_what_a_plain_reading_gives(
     assert names(found.assertions) == names(alone.assertions)
     assert found.left_out == alone.left_out == len(visible) - len(found.assertions)
     newest = sorted(visible, key=lambda one: (one.observed_at, recorded.index(one)), reverse=True)
-    assert {one.entry.id for one in found.assertions} >= {one.id for one in newest[:limit]}
-    touched = {(one.entry.subject, one.entry.predicate) for one in found.assertions}
-    for subject, predicate in touched:
-        values = {one.value for one in visible if (one.subject, one.predicate) == (subject, predicate)}
-        shown = {one.entry.value for one in found.assertions if one.entry.subject == subject}
+    held = [one for one in newest if one.is_established]
+    suggested = [one for one in newest if not one.is_established]
+    room = limit - limit // 2
+    expected = [one for one in newest if one in held[:limit] or one in suggested[:room]][:limit]
+    assert {one.entry.id for one in found.assertions} >= {one.id for one in expected}
+    for subject in {one.entry.subject for one in found.assertions}:
+        values = {one.value for one in held if one.subject == subject}
+        shown = {
+            one.entry.value
+            for one in found.assertions
+            if one.entry.subject == subject and one.entry.is_established
+        }
         assert shown == values
