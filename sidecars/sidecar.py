@@ -90,7 +90,7 @@ class SidecarHeader(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     ``start`` and ``end`` are the bytes of the transcript that it covers; ``chunks`` are the digests of each
     256 KiB of them counted from ``start``, the last one shorter. ``evicted`` events of this source were given up
     before; those whose first line stands below ``keeps_from`` are. User messages are given up by a bound of their own,
-    ``statements_from``, which is absent until one is; ``user_messages`` says how many there are among the events of all
+    ``messages_from``, which is absent until one is; ``user_messages`` says how many there are among the events of all
     sidecars of the source that are kept, this one included. ``count`` and ``root`` describe the events and are filled
     in by ``format_sidecar``.
     """
@@ -109,7 +109,7 @@ class SidecarHeader(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     root: DigestText = _EMPTY_ROOT_TEXT
     evicted: Count = 0
     keeps_from: Count = 0
-    statements_from: Positive | msgspec.UnsetType = msgspec.UNSET
+    messages_from: Positive | msgspec.UnsetType = msgspec.UNSET
     user_messages: Positive | msgspec.UnsetType = msgspec.UNSET
     understanding: Understanding
     tallies: Tallies
@@ -118,18 +118,18 @@ class SidecarHeader(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     @property
     def bounds(self) -> "Bounds":
         """From where on events of this source are kept."""
-        return Bounds(self.keeps_from, self.statements_from or 0)
+        return Bounds(self.keeps_from, self.messages_from or 0)
 
 
 class Bounds(NamedTuple):
     """From which byte on events of a source are kept, user messages by their own bound (T33, T34)."""
 
     keeps_from: int = 0
-    statements_from: int = 0
+    messages_from: int = 0
 
     def keeps(self, offset: int, *, is_user_message: bool) -> bool:
         """Whether an event is kept whose first line begins at ``offset``."""
-        return offset >= (self.statements_from if is_user_message else self.keeps_from)
+        return offset >= (self.messages_from if is_user_message else self.keeps_from)
 
     def keeps_event(self, event: Event) -> bool:
         """Whether an event is kept."""
@@ -137,9 +137,7 @@ class Bounds(NamedTuple):
 
     def beside(self, other: "Bounds") -> "Bounds":
         """The bounds of both: what is given up once stays so."""
-        return Bounds(
-            max(self.keeps_from, other.keeps_from), max(self.statements_from, other.statements_from)
-        )
+        return Bounds(max(self.keeps_from, other.keeps_from), max(self.messages_from, other.messages_from))
 
 
 class EventRange(msgspec.Struct, frozen=True):

@@ -54,11 +54,10 @@ HELD: frozenset[str] = frozenset(
 
 DIVERGES: dict[str, str] = {
     "W57": "a session that its owner has enrolled has the local route of its task; any other has none (ADR 0022)",
-    "W64": "a lock of the operating system, no heartbeat, and no bound of 5 MiB but on a file that is imported "
-    "(DESIGN 13)",
-    "W66": "assertions are leaves of the signed log; `timeline world export` makes world-model.json (DESIGN 13)",
+    "W64": "a lock of the operating system, no heartbeat, and no bound of 5 MiB but on a file that is imported",
+    "W66": "assertions are leaves of the signed log; `timeline world export` makes world-model.json",
     "T72": "a copy of a Claude session that nothing marks cannot be told from one file (ADR 0016)",
-    "T14": "a snapshot is never extended; a file is followed only where the owner asked for it (DESIGN 13, ADR 0013)",
+    "T14": "a snapshot is never extended; a file is followed only where the owner asked for it (ADR 0013)",
 }
 
 DEFERRED: dict[str, str] = {

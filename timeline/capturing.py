@@ -101,7 +101,7 @@ def _unavailable(error: StateError | SidecarError) -> WorldStateUnavailableError
 
 def _capture_result(state: State, card: Card) -> Json:
     """Record the measurement, and what was agreed to follow from it; the raw result stays whatever follows (T53)."""
-    entry = measurement_of(card, state.ports.clock.now_ms())
+    entry = measurement_of(card, ledger.now_ms(state))
     update: Replacement | _Update | None = None
     try:
         update = _decide_update(state, card)

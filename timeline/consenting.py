@@ -1,4 +1,4 @@
-"""Standing consent: the owner's decision for one host in one project, and the receipts that are spent on it (DESIGN 7).
+"""Standing consent: the owner's decision for one host in one project, and the receipts that are spent on it.
 
 Off until the owner says otherwise. The decision is a leaf under the owner key; what is enrolled on it is signed by the
 log key and names that leaf, so that whoever reads the log sees on whose word it rests (ADR 0019). A session that the

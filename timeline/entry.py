@@ -80,7 +80,7 @@ def _run_daemon() -> None:
 
 
 def _be_daemon() -> None:
-    """Put the daemon together: command line, daemon and MCP server do not know each other (DESIGN 4)."""
+    """Put the daemon together: command line, daemon and MCP server do not know each other."""
     import os
 
     from timeline.daemon.program import run

@@ -42,14 +42,7 @@ def verify_event(
         TranscriptChangedError, TranscriptRewrittenError: a line's bytes are not those that were indexed.
         SourceError: the file cannot be read.
     """
-    again = derive_again(
-        adapter,
-        header,
-        _read_lines(source, opened, event),
-        source_ref=source.enrollment.source.ref,
-        fingerprint_key=state.keystore.fingerprint_key,
-    )
-    return again == event
+    return _is_told_again(state, source, adapter, header, _read_lines(source, opened, event), event)
 
 
 def read_statement_again(
@@ -71,14 +64,27 @@ def read_statement_again(
     if not event.is_statement:
         return None
     (line,) = _read_lines(source, opened, event)
+    told = _is_told_again(state, source, adapter, header, [line], event)
+    return adapter.read_statement(header, line) if told else None
+
+
+def _is_told_again(
+    state: State,
+    source: EnrolledSource,
+    adapter: Adapter,
+    header: Header,
+    lines: list[CitedLine],
+    event: Event,
+) -> bool:
+    """Whether lines that were just read tell exactly this event."""
     again = derive_again(
         adapter,
         header,
-        [line],
+        lines,
         source_ref=source.enrollment.source.ref,
         fingerprint_key=state.keystore.fingerprint_key,
     )
-    return adapter.read_statement(header, line) if again == event else None
+    return again == event
 
 
 def _read_lines(source: EnrolledSource, opened: OpenSource, event: Event) -> list[CitedLine]:

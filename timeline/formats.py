@@ -1,4 +1,4 @@
-"""The owner's decisions about record types that were never reviewed: list, show, accept, take back (DESIGN 8).
+"""The owner's decisions about record types that were never reviewed: list, show, accept, take back.
 
 A decision is a leaf signed with the owner key. It changes how sources are judged from then on, and nothing that was
 signed before. Accepting says "such a record cannot say anything about a result"; only the owner can know that.

@@ -1,4 +1,4 @@
-"""Pinned origin and public keys, and the private keys that belong to them (DESIGN 5, TUF's root and online roles).
+"""Pinned origin and public keys, and the private keys that belong to them (TUF's root and online roles).
 
 The log key signs sidecars and heads; the owner key signs consent and rules. The pins are the root of trust: they
 are fixed at ``init`` and never read from the state that they verify. Every private key is checked against its pin

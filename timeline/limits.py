@@ -50,7 +50,7 @@ QUERY_CHARACTERS_MAX: Final = 128
 FUZZY_SCORE_MIN: Final = 80
 """Similarity in per cent below which a mistyped term is refused instead of guessed."""
 
-# -- consent (T6, DESIGN 7) ------------------------------------------------------------------------------------
+# -- consent (T6) ----------------------------------------------------------------------------------------------
 RECEIPT_SECONDS: Final = 15 * 60
 RECEIPTS_PENDING_MAX: Final = 32
 RECALL_SECONDS_DEFAULT: Final = 30 * 24 * 3600
@@ -96,6 +96,9 @@ STABLE_ID_CHARACTERS_MAX: Final = 32 + 1 + 191
 WORLD_ITEMS_DEFAULT: Final = 100
 WORLD_ITEMS_MAX: Final = 500
 """Items of each collection that a view may be asked for (reference interface)."""
+
+SUGGESTIONS_PER_SUBJECT_MAX: Final = 256
+"""Suggestions about one subject that a session may see when it makes another: each is verified when it is read."""
 
 WORLD_READ_MAX: Final = 500
 """Assertions that are read for a view over all subjects, the newest that its reader may see: some 50 ms."""

@@ -1,7 +1,7 @@
 """One timeline kept open: verified once, and again whenever something on disk is not what was left there.
 
 The daemon's opener. It holds the writer lock only while it writes, so that the owner's commands can write between
-two of its own; what they commit is met at the next use, where the whole log is verified anew (DESIGN 6). A use that
+two of its own; what they commit is met at the next use, where the whole log is verified anew. A use that
 fails leaves nothing behind: the next one opens again. For one thread.
 """
 

@@ -1,6 +1,6 @@
 """Where the state lives: four folders, each with its own purpose and its own variable to move it.
 
-State and trust lie in different trees, so that restoring one does not restore the other unseen (DESIGN 6).
+State and trust lie in different trees, so that restoring one does not restore the other unseen.
 """
 
 import os

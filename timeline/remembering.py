@@ -15,7 +15,7 @@ from sidecars.identity import canonical_bytes
 from timeline.answers import AUTHORITY, Json, session_ref
 from timeline.binding import Binding, binding_of
 from timeline.guard.asked import SuggestionAsked, ViewAsked
-from timeline.limits import WORLD_READ_MAX
+from timeline.limits import SUGGESTIONS_PER_SUBJECT_MAX, WORLD_READ_MAX
 from timeline.state import State
 from timeline.view import EnrolledSource
 from timeline.world import ledger
@@ -23,7 +23,7 @@ from timeline.world.assertion import Assertion, Evidence, Origin, Scope, canonic
 from timeline.world.briefing import BRIEFING_BYTES_MAX, briefing
 from timeline.world.capsules import continuation_context, format_continuation_context
 from timeline.world.context import CONTEXT_SCHEMA, format_context, world_context
-from timeline.world.errors import EvidenceDigestError, EvidenceKindError
+from timeline.world.errors import EvidenceDigestError, EvidenceKindError, SuggestionsFullError
 from timeline.world.knowledge import format_knowledge, structured_knowledge
 from timeline.world.presentation import format_assertion
 from timeline.world.scope import Reader, attached_route, is_visible, reader_of
@@ -50,10 +50,12 @@ def record_suggestion(state: State, own: EnrolledSource, asked: SuggestionAsked,
     Raises:
         EvidenceKindError: the model claims to have measured something, or to speak for the user.
         EvidenceDigestError: the given digest is not that of the value.
+        SuggestionsFullError: the session sees too many about the subject already.
         WorldError: the world model does not take it; nothing was recorded.
         StateError, SidecarError: the world model is not to be believed, or cannot be written.
     """
     entry = _entry_of(state, own, asked, tool_use)
+    _check_room(state, own, entry)
     (recorded,) = ledger.record(state, [entry])
     return {
         "schema": SUGGESTION_SCHEMA,
@@ -61,9 +63,19 @@ def record_suggestion(state: State, own: EnrolledSource, asked: SuggestionAsked,
         "status": recorded.status,
         "reason": None,
         "givenId": asked.id,
+        "assertionId": recorded.assertion.id,
         "assertion": format_assertion(recorded.assertion),
         "authority": AUTHORITY,
     }
+
+
+def _check_room(state: State, own: EnrolledSource, entry: AssertionEntry) -> None:
+    """Counted is what the session may see, so that no refusal tells it of more (X12)."""
+    reader = reader_of(binding_of(own.enrollment.binding))
+    known = ledger.count_suggestions(state, reader, entry.subject, most=SUGGESTIONS_PER_SUBJECT_MAX)
+    if known == SUGGESTIONS_PER_SUBJECT_MAX and ledger.find(state, entry.id) is None:
+        message = f"{known} suggestions about this subject wait already"
+        raise SuggestionsFullError(message)
 
 
 def suggestion_id(binding: Binding, name: str) -> str:
@@ -99,7 +111,7 @@ def _entry_of(state: State, own: EnrolledSource, asked: SuggestionAsked, tool_us
     reader = reader_of(binding)
     id_ = suggestion_id(binding, asked.id)
     call = f"{TOOL_USE_NAMESPACE}:{tool_use[:_ID_HEX]}"
-    now_ms = state.ports.clock.now_ms()
+    now_ms = ledger.now_ms(state)
     # What the caller leaves to the runtime is taken from the first time that it was said.
     before = ledger.find(state, id_)
     evidence_id, observed_at, origin = (
@@ -150,7 +162,7 @@ def world_view(state: State, own: EnrolledSource, asked: ViewAsked) -> Json:
     """
     reader = reader_of(binding_of(own.enrollment.binding))
     reader = msgspec.structs.replace(reader, private=asked.private)
-    now_ms = state.ports.clock.now_ms()
+    now_ms = ledger.now_ms(state)
     everything, left_out = _read(state, reader, asked.continuation_task)
     assertions, unread = everything, left_out
     if asked.subject is not None:
@@ -224,7 +236,7 @@ def session_briefing(state: State, own: EnrolledSource) -> Json:
     told = briefing(
         assertions,
         reader,
-        state.ports.clock.now_ms(),
+        ledger.now_ms(state),
         bytes_max=BRIEFING_BYTES_MAX - _FRAME_BYTES,
         unread=unread,
     )

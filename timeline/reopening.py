@@ -171,4 +171,4 @@ def read_task(state: State, source: EnrolledSource) -> Task:
     """
     reader = reader_at(source)
     assertions = ledger.read_subject(state, reader.task or "", tenant=reader.tenant, project=reader.project)
-    return Task(assertions, task_state(assertions, reader, state.ports.clock.now_ms()))
+    return Task(assertions, task_state(assertions, reader, ledger.now_ms(state)))

@@ -32,7 +32,7 @@ from timeline.view import EnrolledSource
 
 
 class Status(StrEnum):
-    """What an answer says of the question (DESIGN 10)."""
+    """What an answer says of the question."""
 
     FOUND = "found"
     NOT_FOUND = "not-found"
@@ -395,7 +395,7 @@ def _miss(state: State, sources: Sequence[EnrolledSource], *, of_messages: bool)
                 "events-evicted",
                 hint="older events of a source were given up at the bound of 4,096; they may match",
             )
-        if of_messages and header.bounds.statements_from:
+        if of_messages and header.bounds.messages_from:
             return Answer(
                 Status.INDEX_UNVERIFIED,
                 "messages-evicted",

@@ -133,7 +133,7 @@ def span_work(
         _header_of(state, source, adapter, reached, span, reader),
         evicted=evicted,
         keeps_from=bounds.keeps_from,
-        statements_from=bounds.statements_from or msgspec.UNSET,
+        messages_from=bounds.messages_from or msgspec.UNSET,
         user_messages=_messages_after(state, reached, given_up, settled, bounds) or msgspec.UNSET,
         understanding="understood" if understanding == Verdict.UNDERSTOOD.value else "partly-understood",
     )
@@ -293,8 +293,8 @@ def _evict(reached: Reached, events: list[Event]) -> tuple[int, Bounds]:
     keeps_from = _bound(places, EVENTS_PER_SOURCE_MAX, reached.bounds.keeps_from)
     evicted = sum(place < keeps_from for place in places)
     room = min(USER_MESSAGES_PER_SOURCE_MAX, max(0, EVENTS_PER_SOURCE_MAX - (len(places) - evicted)))
-    statements_from = _bound(messages, room, reached.bounds.statements_from)
-    return reached.evicted + evicted, Bounds(keeps_from, statements_from)
+    messages_from = _bound(messages, room, reached.bounds.messages_from)
+    return reached.evicted + evicted, Bounds(keeps_from, messages_from)
 
 
 def _bound(places: Sequence[int], room: int, known: int) -> int:

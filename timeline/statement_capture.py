@@ -109,7 +109,7 @@ def capture_interpretation(
         Model(own.enrollment.binding.host, session_ref(own.enrollment)),
         assertions=task.assertions,
         verified=_verified(state, own, card, candidates, request, strict_formats=strict_formats),
-        now_ms=state.ports.clock.now_ms(),
+        now_ms=ledger.now_ms(state),
     )
     return decided if isinstance(decided, Refused) else ledger.record(state, [decided])[0]
 
@@ -204,4 +204,4 @@ def _check_place(state: State, card: Card) -> int:
     if card.prefix_pending:
         message = "what stood before the file grew was not all compared since"
         raise CapturePrefixError(message)
-    return check_dated(card.event, state.ports.clock.now_ms())
+    return check_dated(card.event, ledger.now_ms(state))

@@ -83,6 +83,10 @@ def kind_of(text: str) -> StatementKind | None:
     return "correction" if is_correction_line(text) else "user-message"
 
 
+_EMPTY_SHAPES: Final = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+"""Hangul fillers and the empty braille cell: letters and symbols that are drawn as nothing."""
+
+
 def is_capturable(text: str) -> bool:
     """Whether a statement is one line that can be quoted: 1 to 2,048 bytes, all visible, not only spaces (T37)."""
     if len(text) > STATEMENT_BYTES_MAX or not text.strip() or _HIDDEN.search(text) is not None:
@@ -107,4 +111,9 @@ def corrected_step(text: str) -> str | None:
     if match is None:
         return None
     step = _SPACES.sub(" ", match["english"] or match["german"]).strip(" ")
-    return step if 0 < len(step) <= CORRECTED_STEP_CHARACTERS_MAX else None
+    return step if len(step) <= CORRECTED_STEP_CHARACTERS_MAX and shows_something(step) else None
+
+
+def shows_something(text: str) -> bool:
+    """Whether a printable text shows anything: letters whose shape is empty are printable too."""
+    return any(character not in _EMPTY_SHAPES and not character.isspace() for character in text)

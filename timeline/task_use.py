@@ -73,11 +73,11 @@ def view_task(session: Session, where: Standpoint) -> TaskView:
         StateError, SidecarError: the state is not to be believed.
     """
     with session.reading() as state:
-        return _look(session, state, where)
+        return _look(state, where)
 
 
-def _look(session: Session, state: State, where: Standpoint) -> TaskView:
-    now_ms = session.ports.clock.now_ms()
+def _look(state: State, where: Standpoint) -> TaskView:
+    now_ms = ledger.now_ms(state)
     task = where.task.task or ""
     about = read_about(state, where.task, task)
     found = task_state(about, where.task, now_ms)
@@ -211,10 +211,10 @@ def _say(
     shown: frozenset[str] | None = None,
 ) -> Recorded:
     with session.writing() as state:
-        view = _look(session, state, where)
+        view = _look(state, where)
         if shown is not None and shown != frozenset(view.state.continuations.ids):
             raise CompareAndSetError(
                 "the task does not stand where it was shown any more",
                 hint="look again with `timeline task show`, and decide anew",
             )
-        return ledger.record(state, [decide(view, session.ports.clock.now_ms())])[0]
+        return ledger.record(state, [decide(view, ledger.now_ms(state))])[0]

@@ -142,7 +142,7 @@ def read_for_briefing(state: State, reader: Reader) -> Remembered:
         reader,
         (*page.assertions, *beside),
         max(0, page.left_out - len(beside)),
-        state.ports.clock.now_ms(),
+        ledger.now_ms(state),
         state.view.simulated_host,
     )
 
@@ -154,7 +154,7 @@ def read_packet(state: State, reader: Reader) -> dict[str, Any] | None:
         StateError, SidecarError: the world model is not to be believed.
     """
     said = _about_task(state, reader, CONTINUATION_PREDICATE)
-    standing = decide_standing(said, reader, state.ports.clock.now_ms())
+    standing = decide_standing(said, reader, ledger.now_ms(state))
     capsule = continuation_context(standing, task=reader.task).only
     if capsule is None:
         return None

@@ -70,14 +70,14 @@ def parse_query(words: Sequence[str]) -> Query:
         message = f"a search takes exactly two terms, {len(words)} given"
         raise QueryError(message)
     parsed = [_parse_word(word) for word in words]
-    terms = _as_lane(parsed[0][0], parsed[1][0])
+    terms = _as_correction(parsed[0][0], parsed[1][0])
     if terms[0] == terms[1]:
         message = f"both words mean the term {terms[0].text}"
         raise QueryError(message, hint="give two different terms")
     return Query(terms, tuple(correction for _, correction in parsed if correction is not None))
 
 
-def _as_lane(first: Term, second: Term) -> tuple[Term, Term]:
+def _as_correction(first: Term, second: Term) -> tuple[Term, Term]:
     """A correction is a message of the user too: asked for as such, it is found as the user's correction."""
     if {first.text, second.text} == {_CORRECTION, _MESSAGE}:
         return _word_term(_USER), _word_term(_CORRECTION)

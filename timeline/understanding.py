@@ -1,4 +1,4 @@
-"""How much of a source counts as understood, under the owner's rules about formats (DESIGN 8, ADR 0001). Pure.
+"""How much of a source counts as understood, under the owner's rules about formats (ADR 0001). Pure.
 
 A sidecar states what the adapter met: numbers of defects, and the names of record types that were never reviewed.
 The owner may accept such a type as one that carries no evidence, and take that back. The judgement is made anew at

@@ -1,7 +1,7 @@
 """The world model of a project out to other programs, and a reference file in (W27, W66)."""
 
 from collections.abc import Sequence
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -19,7 +19,6 @@ from timeline.world.scope import is_visible
 from timeline.world_view import Standpoint
 
 ExportFormat = Literal["world-model.json", "prov-json"]
-FORMATS: Final = ("world-model.json", "prov-json")
 
 
 class Imported(msgspec.Struct, frozen=True):

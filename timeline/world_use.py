@@ -82,7 +82,7 @@ def record_statement(session: Session, where: Standpoint, statement: OwnerStatem
             statement.subject,
             statement.predicate,
             statement.value,
-            now_ms=session.ports.clock.now_ms(),
+            now_ms=ledger.now_ms(state),
             knowledge=statement.knowledge,
             expires_at=statement.expires_at,
             reason=statement.reason,
@@ -103,7 +103,7 @@ def confirm_proposal(
         ClockError, StateError, SidecarError: see ``record_statement``.
     """
     with session.writing() as state:
-        now_ms = session.ports.clock.now_ms()
+        now_ms = ledger.now_ms(state)
         found, _ = find_placed(state, where.reader, assertion_id, now_ms)
         check_to_confirm(found)
         old = found.assertion.entry
@@ -152,7 +152,7 @@ def correct_value(
         WorldError, ClockError, StateError, SidecarError: see ``record_statement``.
     """
     with session.writing() as state:
-        now_ms = session.ports.clock.now_ms()
+        now_ms = ledger.now_ms(state)
         replaced = []
         for assertion_id in assertion_ids:
             found, _ = find_placed(state, where.reader, assertion_id, now_ms)
@@ -185,7 +185,7 @@ def resolve_dispute(
     """
     entry = shown[0].entry
     with session.writing() as state:
-        now_ms = session.ports.clock.now_ms()
+        now_ms = ledger.now_ms(state)
         standing = decide_standing(read_about(state, where.reader, entry.subject), where.reader, now_ms)
         ids = {one.id for one in shown}
         if ids not in [{one.id for one in group} for group in disputes(standing, entry.predicate)]:
@@ -312,6 +312,6 @@ def _owner_entry(  # noqa: PLR0913  # each is a field of its own
 def _speak(state: State, reader: Reader, entries: Sequence[AssertionEntry]) -> Spoken:
     recorded = ledger.record(state, entries)
     entry = entries[0]
-    standing = decide_standing(read_about(state, reader, entry.subject), reader, state.ports.clock.now_ms())
+    standing = decide_standing(read_about(state, reader, entry.subject), reader, ledger.now_ms(state))
     disputed = {one.id: one for group in disputes(standing, entry.predicate) for one in group}
     return Spoken(recorded, tuple(disputed.values()))

@@ -83,8 +83,8 @@ def view_world(session: Session, where: Standpoint, *, subject: str | None = Non
         StateError, SidecarError: the state is not to be believed.
     """
     reader = where.reader
-    now_ms = session.ports.clock.now_ms()
     with session.reading() as state:
+        now_ms = ledger.now_ms(state)
         if subject is not None:
             found = read_about(state, reader, subject)
             return world_context(found, reader, now_ms, subject=subject, max_items=max_items)
@@ -102,7 +102,7 @@ def view_history(
     """
     reader = where.reader
     with session.reading() as state:
-        standing = decide_standing(read_about(state, reader, subject), reader, session.ports.clock.now_ms())
+        standing = decide_standing(read_about(state, reader, subject), reader, ledger.now_ms(state))
     return tuple(
         found for found in place_all(standing) if predicate in {None, found.assertion.entry.predicate}
     )
@@ -157,7 +157,7 @@ def find_one(session: Session, where: Standpoint, assertion_id: str) -> Placed:
     """
     reader = where.reader
     with session.reading() as state:
-        return find_placed(state, reader, assertion_id, session.ports.clock.now_ms())[0]
+        return find_placed(state, reader, assertion_id, ledger.now_ms(state))[0]
 
 
 def explain(session: Session, where: Standpoint, assertion_id: str) -> Explained:
@@ -169,7 +169,7 @@ def explain(session: Session, where: Standpoint, assertion_id: str) -> Explained
     """
     reader = where.reader
     with session.reading() as state:
-        placed, chain = find_placed(state, reader, assertion_id, session.ports.clock.now_ms())
+        placed, chain = find_placed(state, reader, assertion_id, ledger.now_ms(state))
         return Explained(placed, chain, recheck_evidence(session, state, where.root, placed.assertion))
 
 
@@ -187,7 +187,7 @@ def find_dispute(
     """
     reader = where.reader
     with session.reading() as state:
-        standing = decide_standing(read_about(state, reader, subject), reader, session.ports.clock.now_ms())
+        standing = decide_standing(read_about(state, reader, subject), reader, ledger.now_ms(state))
     for group in disputes(standing, predicate):
         if holding is None or holding in {one.id for one in group}:
             return group

@@ -5,12 +5,14 @@ from typing import Any
 
 import pytest
 
+from sidecars.assertion import VALUE_BYTES_MAX
 from sidecars.identity import canonical_bytes_with_floats
 from tests.capture.stage import Stage, failing, passing
 from tests.guard.agents import Agent, denial
 from timeline.binding import binding_of
 from timeline.clock import format_utc
 from timeline.guard.request import Tool
+from timeline.mcp_server.answered import prepare
 from timeline.world import ledger
 from timeline.world.assertion import Assertion
 from timeline.world.scope import route_refs
@@ -208,3 +210,47 @@ def test_without_a_permit_or_an_enrollment_nothing_is_recorded(stage: Stage, hos
     assert denial(agent.permit(Tool.RECORD, {**LESSON, "groupId": "g"})) == "timeline-group-suppressed"
     assert denial(agent.permit(Tool.RECORD, {**LESSON, "privacy": "group"})) == "timeline-group-suppressed"
     assert stage.leaves() == size
+
+
+@pytest.mark.requirement("W28")
+def test_the_largest_suggestion_is_answered_with_both_its_ids(stage: Stage) -> None:
+    """What was said is left out of the answer where it does not fit; what it is called is not."""
+    agent = stage.session("codex", failing)
+
+    answer = agent.ask(Tool.RECORD, {**LESSON, "value": "x" * (VALUE_BYTES_MAX - 2)})
+
+    sent = prepare(answer, is_error=False).structured
+    assert sent["fieldsOmitted"] == ["assertion"]
+    assert (sent["givenId"], sent["assertionId"]) == (LESSON["id"], answer["assertion"]["id"])
+
+
+@pytest.mark.requirement("W4", "X12")
+def test_suggestions_about_one_subject_are_bounded(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What waits already can be said again; about another subject there is room."""
+    monkeypatch.setattr("timeline.remembering.SUGGESTIONS_PER_SUBJECT_MAX", 3)
+    agent = stage.session("codex", failing)
+
+    def suggest(number: int, subject: str = "project:parser") -> Any:
+        asked = {**LESSON, "id": f"note:n{number}", "subjectId": subject, "value": number}
+        return agent.ask(Tool.RECORD, asked)
+
+    assert [suggest(number)["status"] for number in range(3)] == ["recorded"] * 3
+    assert suggest(3)["reason"] == "world-suggestions-full"
+    assert suggest(0)["status"] == "duplicate"
+    assert suggest(3, "project:other")["status"] == "recorded"
+
+
+@pytest.mark.requirement("W17", "W14")
+def test_a_clock_that_goes_back_does_not_bring_back_what_has_expired(stage: Stage) -> None:
+    """The log shows that the time has passed."""
+    agent = stage.session("codex", failing)
+    now = stage.world.clock.at_ms
+    agent.ask(Tool.RECORD, {**LESSON, "id": "note:short", "expiresAt": format_utc(now + 1000)})
+    stage.world.clock.at_ms = now + 5000
+    agent.ask(Tool.RECORD, {**LESSON, "id": "note:long", "value": "later"})
+    stage.world.clock.at_ms = now + 500
+
+    view = agent.ask(Tool.CONTEXT, {"includePrivate": True})
+
+    assert [one["value"] for one in view["proposals"]] == ["later"]
+    assert len(view["stale"]) == 1

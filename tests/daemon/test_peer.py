@@ -1,4 +1,4 @@
-"""Who connected is the process that the system names, and no other one that has got its pid since (X1, DESIGN 5)."""
+"""Who connected is the process that the system names, and no other one that has got its pid since (X1)."""
 
 import os
 import socket

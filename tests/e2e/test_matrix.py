@@ -1,7 +1,7 @@
 """The detection matrix: every mix of older and newer state, head and anchor, and what must be said of it.
 
 Moments are numbered by commit: 0 after ``init`` (one batch of two leaves), 1 after ``enroll``, 2 to 4 after each
-indexed segment. ``expected`` is written from the rules of DESIGN 6, not from the code.
+indexed segment. ``expected`` is written from the rules of docs/design.md, not from the code.
 """
 
 import itertools

@@ -148,6 +148,8 @@ def test_a_card_of_a_statement_holds_no_word_of_it(tmp_path: Path) -> None:
     cards = [answers.card_json(message), answers.card_json(correction)]
     assert [card["kind"] for card in cards] == ["user-message-candidate", "explicit-next-step-correction"]
     assert [card.get("interpretationStatus") for card in cards] == ["unresolved", None]
+    shown_to_people = [card_lines(card)[0].split("  ", 1)[1] for card in cards]
+    assert shown_to_people == ["user message", "correction of the next step"]
     for card in cards:
         assert card["speakerRole"] == "user"
         assert card["authority"] == "context-only"
@@ -158,7 +160,7 @@ def test_a_card_of_a_statement_holds_no_word_of_it(tmp_path: Path) -> None:
 
 @pytest.mark.requirement("T20", "T36")
 def test_a_time_alone_finds_no_user_message(tmp_path: Path) -> None:
-    """A time finds runs and corrections; with the lane's terms it finds messages of that time."""
+    """A time finds runs and corrections; with the terms of messages it finds messages of that time."""
     world = said(tmp_path / "w", ["first", CORRECTION, "second"], runs=[3])
     messages = find(world, "user", "message").cards
     for card in messages:

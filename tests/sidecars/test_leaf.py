@@ -54,6 +54,7 @@ from tests.sidecars.samples import (
     make_enrollment,
 )
 from tests.sidecars.simulator import REVOCATION, entry, key_epoch, policy, standing
+from tests.world.ledger.examples import CONFIRMED, MEASURED
 
 FOLLOWED = {"source": SOURCE, "enrollment_id": ENROLLMENT}
 EXTENSION = Extension(generation=1, size=2000, mtime_ns="1790000000000000003", ctime_ns="-1", **FOLLOWED)
@@ -69,6 +70,7 @@ ANCHORS = AnchorPolicy(
     deadline_ms=2_000,
     unwitnessed_max=1_000,
 )
+SUGGESTED = msgspec.structs.replace(MEASURED, recorder="model", evidence_kind="model-suggestion")
 BODIES: tuple[Body, ...] = (
     policy(),
     ANCHORS,
@@ -89,6 +91,9 @@ BODIES: tuple[Body, ...] = (
     PROOF,
     INVALIDATION,
     REVOCATION,
+    MEASURED,
+    CONFIRMED,
+    SUGGESTED,
 )
 
 
@@ -154,13 +159,13 @@ def test_a_leaf_is_not_taken_for_another_kind(body: Body) -> None:
             open_leaf(content, OWNER.verifier, LOG.verifier)
 
 
-@pytest.mark.parametrize("kind", ["assertion", "erasure", "nonsense"])
+@pytest.mark.parametrize("kind", ["erasure", "nonsense"])
 def test_a_kind_without_a_rule_is_refused(kind: str) -> None:
     """Kinds that this version has no body for are not admitted by anyone's signature."""
     content = seal(f"application/vnd.timeline.leaf.{kind}.v1+json", b"{}", [OWNER, LOG])
     with pytest.raises(PayloadTypeError):
         open_leaf(content, OWNER.verifier, LOG.verifier)
-    assert set(Kind) - set(SIGNED_BY) == {Kind.ASSERTION, Kind.ERASURE}
+    assert set(Kind) - set(SIGNED_BY) == {Kind.ERASURE}
 
 
 def test_a_changed_payload_is_refused_before_it_is_parsed() -> None:

@@ -143,9 +143,9 @@ def test_every_pair_of_events_that_is_swapped_is_noticed() -> None:
         {"cursor": "\n"},
         {"cursor": "c" * (CURSOR_BYTES_MAX + 1)},
         {"evicted": -1},
-        {"statements_from": 0},
-        {"statements_from": -1},
-        {"statements_from": None},
+        {"messages_from": 0},
+        {"messages_from": -1},
+        {"messages_from": None},
         {"user_messages": 0},
         {"user_messages": None},
     ],
@@ -166,7 +166,7 @@ def test_a_header_against_a_rule_is_refused(change: dict[str, Any]) -> None:
     [
         field.name
         for field in msgspec.structs.fields(SidecarHeader)
-        if field.name not in {"statements_from", "user_messages"}
+        if field.name not in {"messages_from", "user_messages"}
     ],
 )
 def test_a_header_without_one_of_its_fields_is_refused(missing: str) -> None:
@@ -184,7 +184,7 @@ def test_events_outside_the_rules_of_their_header_are_refused() -> None:
         (make_header(), [make_event(0), make_event(0)]),
         (make_header(149), [make_event(0)]),
         (make_header(keeps_from=1), [make_event(0)]),
-        (make_header(statements_from=1, user_messages=1), [make_statement(0)]),
+        (make_header(messages_from=1, user_messages=1), [make_statement(0)]),
         (make_header(), [make_statement(0)]),
         (make_header(user_messages=1), [make_statement(0), make_statement(100)]),
         (make_header(source="source:" + "ff" * 16), [make_event(0)]),
@@ -232,7 +232,7 @@ def test_user_messages_have_a_bound_of_their_own() -> None:
     apart = make_header(400, keeps_from=150, user_messages=1)
     payload, _ = format_sidecar(apart, [make_statement(0), make_statement(200, kind="correction")])
     assert len(parse_sidecar(payload).events) == 2
-    below = make_header(statements_from=150, user_messages=1)
+    below = make_header(messages_from=150, user_messages=1)
     assert format_sidecar(below, [make_event(0), make_statement(300)])[1].header.count == 2
     with pytest.raises(MalformedError):
         format_sidecar(apart, [make_statement(0, kind="correction")])
@@ -241,7 +241,7 @@ def test_user_messages_have_a_bound_of_their_own() -> None:
 def test_a_header_without_user_messages_is_spelled_as_ever() -> None:
     """Neither bound nor count is written until there is one, so that older sidecars keep their bytes."""
     payload, _ = format_sidecar(make_header(), [make_event(0)])
-    assert b"statements_from" not in payload
+    assert b"messages_from" not in payload
     assert b"user_messages" not in payload
     assert parse_sidecar(payload).header.bounds == Bounds(0, 0)
 

@@ -141,3 +141,11 @@ def test_no_rule_depends_on_the_version_of_unicode() -> None:
     """A stored event reads the same for ever: unassigned characters are neither hidden nor letters."""
     for number in (0x1FAEA, 0x2FFF0, 0x10FFFF):
         assert is_capturable(f"a{chr(number)}b"), sys.version
+
+
+@pytest.mark.parametrize("blank", ["\u3164", "\u115f\u1160", "\uffa0", "\u2800\u2800", "\u3164 \u2800"])
+def test_a_step_that_shows_nothing_is_none(blank: str) -> None:
+    """Each is printable, and drawn as nothing."""
+    assert blank.replace(" ", "").isprintable()
+    assert corrected_step(f"Correction: next step: {blank}") is None
+    assert corrected_step(f"Correction: next step: {blank}x") is not None

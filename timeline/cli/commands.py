@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from timeline.index import IndexResult
 
 as_json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document.")
+yes_option = click.option("--yes", is_flag=True, help="Ask nothing.")
 root_option = click.option(
     "--root",
     default=".",

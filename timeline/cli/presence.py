@@ -1,4 +1,4 @@
-"""Which commands are the owner's (DESIGN 5): those run only where nothing speaks against the owner's presence.
+"""Which commands are the owner's: those run only where nothing speaks against the owner's presence.
 
 Every command of the tree is in exactly one of two lists, itself or by its group; one that is in neither cannot run.
 """

@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 
 _MIB = 1024 * 1024
 _PENDING = "prefix-proof-pending"
+_STATEMENTS = {
+    "user-message-candidate": "user message",
+    "explicit-next-step-correction": "correction of the next step",
+}
+"""What the kinds of the reference are in the words of a person."""
 
 
 def show(answer: Json | list[Json], *, as_json: bool, lines: list[str]) -> None:
@@ -65,7 +70,7 @@ def progress(label: str) -> "Iterator[Progress]":
 def card_lines(card: Json) -> list[str]:
     """An evidence card for a person."""
     if "speakerRole" in card:
-        facts = [card["at"] or "no reliable time", card["kind"], f"by the {card['speakerRole']}"]
+        facts = [card["at"] or "no reliable time", _STATEMENTS[card["kind"]]]
         second = f"    {card['id']}  {card['understanding']}"
         return ["  ".join(facts), second + _pending_proof(card)]
     counts = [

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 import click
 
 from timeline.cli.asking import has_terminal, may_ask
-from timeline.cli.commands import as_json_option, root_option
+from timeline.cli.commands import as_json_option, root_option, yes_option
 from timeline.cli.exit import EPILOG
 from timeline.cli.presence import owner_session
 from timeline.cli.render import show
@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 
 _STATUSES: Final = ("active", "blocked", "paused")
 
-_ask_options = options_of(
-    click.option("--yes", is_flag=True, help="Ask nothing."), root_option, as_json_option
-)
+_ask_options = options_of(yes_option, root_option, as_json_option)
 
 
 @click.group("task")

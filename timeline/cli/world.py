@@ -1,7 +1,7 @@
 """``timeline world``: what is held to be so and on whose word, and the owner's own word about it."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -12,19 +12,16 @@ from timeline.cli.presence import owner_session
 from timeline.cli.render import show
 from timeline.cli.tables import show_tables
 from timeline.cli.world_owner import group_option, options_of
+from timeline.limits import WORLD_ITEMS_DEFAULT, WORLD_ITEMS_MAX
 
 if TYPE_CHECKING:
     from timeline.cli.tables import Table
     from timeline.world.context import Context
 
-_LIMIT: Final = 100
-_LIMIT_MAX: Final = 500
-"""As for an agent's question about the world."""
-
 _limit_option = click.option(
     "--limit",
-    type=click.IntRange(1, _LIMIT_MAX),
-    default=_LIMIT,
+    type=click.IntRange(1, WORLD_ITEMS_MAX),
+    default=WORLD_ITEMS_DEFAULT,
     show_default=True,
     help="At most so many.",
 )

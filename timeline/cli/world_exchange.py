@@ -7,7 +7,7 @@ import click
 
 from timeline.answers import AUTHORITY, Json
 from timeline.cli.asking import may_ask
-from timeline.cli.commands import as_json_option, root_option
+from timeline.cli.commands import as_json_option, root_option, yes_option
 from timeline.cli.exit import EPILOG, ExitCode
 from timeline.cli.presence import owner_session
 from timeline.cli.render import show
@@ -69,7 +69,7 @@ def export_command(file: Path | None, form: Any, root: str) -> None:  # noqa: AN
     help="The file's name of this project; records of other projects are left out. Can be given again.",
 )
 @click.option("--dry-run", is_flag=True, help="Say what would be recorded, and record nothing.")
-@click.option("--yes", is_flag=True, help="Ask nothing.")
+@yes_option
 @root_option
 @as_json_option
 def import_command(file: Path, named: tuple[str, ...], root: str, **options: bool) -> ExitCode:

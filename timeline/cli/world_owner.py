@@ -1,13 +1,13 @@
 """``timeline world record|confirm|correct|resolve``: the owner's own word, signed by the owner key."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args
 
 import click
 
-from sidecars.assertion import SUPERSEDES_MAX
+from sidecars.assertion import SUPERSEDES_MAX, KnowledgeKind
 from timeline.cli.asking import may_ask
-from timeline.cli.commands import as_json_option, root_option
+from timeline.cli.commands import as_json_option, root_option, yes_option
 from timeline.cli.exit import EPILOG
 from timeline.cli.presence import owner_session
 from timeline.cli.render import show
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from timeline.world.standing import Group
     from timeline.world_use import Spoken
 
-_KINDS: Final = ("fact", "user-preference", "decision", "task-state", "error-lesson")
 _ANOTHER: Final = 0
 """What is typed for a value that nobody has said."""
 
@@ -49,7 +48,6 @@ _value_options = options_of(
     click.option("--text", default=None, help="The value, where it is a text."),
 )
 _reason_option = click.option("--reason", default=None, help="Why; a decision must say it.")
-_yes_option = click.option("--yes", is_flag=True, help="Ask nothing.")
 _expires_option = click.option(
     "--expires", default=None, metavar="TIME", help="From when it is stale, 2026-01-31T10:00:00Z."
 )
@@ -59,7 +57,12 @@ _expires_option = click.option(
 @click.argument("subject")
 @click.argument("predicate")
 @_value_options
-@click.option("--kind", type=click.Choice(_KINDS), default=None, help="Make it an item of the typed view.")
+@click.option(
+    "--kind",
+    type=click.Choice(get_args(KnowledgeKind)),
+    default=None,
+    help="Make it an item of the typed view.",
+)
 @click.option("--shared", is_flag=True, help="For everybody of the tenant.  [default: private]")
 @click.option("--everywhere", is_flag=True, help="For all projects, not only this one.")
 @_expires_option
@@ -104,7 +107,7 @@ def record_command(subject: str, predicate: str, **options: Any) -> None:  # noq
 @click.command("confirm", epilog=EPILOG)
 @click.argument("assertion")
 @_reason_option
-@_yes_option
+@yes_option
 @root_option
 @group_option
 @as_json_option
@@ -141,7 +144,7 @@ def confirm_command(  # each option is one
 @_value_options
 @_expires_option
 @_reason_option
-@_yes_option
+@yes_option
 @root_option
 @group_option
 @as_json_option
@@ -177,7 +180,7 @@ def correct_command(assertions: tuple[str, ...], **options: Any) -> None:  # noq
 @click.option("--choose", default=None, metavar="ID", help="Take the value of this assertion.")
 @_value_options
 @_reason_option
-@_yes_option
+@yes_option
 @root_option
 @group_option
 @as_json_option

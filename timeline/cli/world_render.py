@@ -14,7 +14,7 @@ from timeline.world_use import Spoken
 from timeline.world_view import Explained, Placed
 
 HISTORY_SCHEMA: Final = "timeline-world-history/v1"
-ASSERTION_SCHEMA: Final = "timeline-world-assertion/v1"
+EXPLAINED_SCHEMA: Final = "timeline-world-assertion/v1"
 SPOKEN_SCHEMA: Final = "timeline-world-recorded/v1"
 
 _COLUMNS: Final = ("", "about", "value", "held on", "assertion")
@@ -286,7 +286,7 @@ def history_json(subject: str, predicate: str | None, placed: Sequence[Placed]) 
 def explained_json(found: Explained) -> Json:
     """Everything about one assertion."""
     return {
-        "schema": ASSERTION_SCHEMA,
+        "schema": EXPLAINED_SCHEMA,
         "assertion": placed_json(found.placed),
         "evidenceCheck": {"status": found.recheck.status, "detail": found.recheck.detail},
         "history": [one.assertion.id for one in found.chain],

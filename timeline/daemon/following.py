@@ -1,6 +1,6 @@
 """Enrolled files that may grow: noticed by the watcher or a hook, and read on by the worker, once a second at most.
 
-Only where the owner consented to following (DESIGN 7). The watcher marks and does nothing else; reading happens on
+Only where the owner consented to following. The watcher marks and does nothing else; reading happens on
 the worker's thread, and one that is due within the second waits for a timer that runs only then. Nothing runs while
 nothing changes. All that are due when the worker gets to them are read and committed as one group.
 """

@@ -1,4 +1,4 @@
-"""Who is at the other end of the socket: what the operating system says, never what the peer says (DESIGN 5)."""
+"""Who is at the other end of the socket: what the operating system says, never what the peer says."""
 
 import errno
 import os

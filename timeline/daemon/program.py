@@ -1,4 +1,4 @@
-"""Where the daemon starts and ends: its lock, its folders, its signals (DESIGN 5).
+"""Where the daemon starts and ends: its lock, its folders, its signals.
 
 One per user: the lock is the operating system's and is held for as long as the process lives, so that a killed
 daemon leaves nothing behind that could be stuck. Whoever holds it owns the socket's name.

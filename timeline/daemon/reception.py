@@ -1,4 +1,4 @@
-"""What the daemon does when a host's hook comes: a receipt, a permit, a reading, and seldom a word (DESIGN 7, 10).
+"""What the daemon does when a host's hook comes: a receipt, a permit, a reading, and seldom a word.
 
 The hook prints what is answered here, in its host's own dialect. A prompt gives a receipt; a guarded tool a permit or
 a refusal; a tool that ran lets a followed transcript be read on. A session that may know is reminded of where its task
@@ -70,7 +70,7 @@ class Reception:
         """
         host = request.greeting.words[0] if request.greeting.words else ""
         event = dialects.parse_hook(host, request.body)
-        self._remember(event, request)
+        self._saw_hook(event, request)
         if event.event == "SessionStart":
             self._preload()
         self._spend_on_consent(event)
@@ -116,7 +116,7 @@ class Reception:
             return None
         return self._shared.glance("reminder", tell, wait_seconds=REMINDER_SECONDS)
 
-    def _remember(self, event: HookEvent, request: ClientRequest) -> None:
+    def _saw_hook(self, event: HookEvent, request: ClientRequest) -> None:
         host = nearest_host(request.peer.chain)
         size, now_ms = _size_of(event.transcript), self._shared.now_ms()
         self._shared.saw(

@@ -1,4 +1,4 @@
-"""Enrollment: the owner's confirmed, expiring consent to read one source, as a signed leaf (DESIGN 7, T10 to T13).
+"""Enrollment: the owner's confirmed, expiring consent to read one source, as a signed leaf (T10 to T13).
 
 What is enrolled is a snapshot, fixed when the receipt is spent; where the owner asked to follow the file, each
 extension makes a newer one. Every use checks again that the enrollment still counts and what the file is.

@@ -1,4 +1,4 @@
-"""Who may report a prompt: a process below one of the host that it names, and not that process itself (T6, DESIGN 7).
+"""Who may report a prompt: a process below one of the host that it names, and not that process itself (T6).
 
 It is a narrow gate and not the last one: a command that the host runs for a model has the same ancestors as a hook.
 What a receipt is worth is decided behind it, by the owner or by what the host has written (``prompted``). Pure.

@@ -22,7 +22,7 @@ SERVER: Final = "timeline"
 """The name of our MCP server in every host."""
 
 HOOK_SECONDS: Final = 3
-"""After this a host goes on without the hook; our own deadline is far below (DESIGN 5)."""
+"""After this a host goes on without the hook; our own deadline is far below."""
 
 STARTUP_SECONDS: Final = 10
 """How long a host waits for the server to answer for the first time."""
@@ -60,7 +60,7 @@ class Form(Protocol):
 
 
 class HostFile(msgspec.Struct, frozen=True):
-    """One file of a host, and our part of it. ``holds_prompts``: no copy of it may be kept (DESIGN 1)."""
+    """One file of a host, and our part of it. ``holds_prompts``: no copy of it may be kept."""
 
     path: Path
     form: Form

@@ -16,7 +16,7 @@ from timeline.world.assertion import Assertion
 from timeline.world.capsules import Capsule, continuation_context
 from timeline.world.continuation import CONTINUATION_PREDICATE
 from timeline.world.outcome_contract import CONTRACT_PREDICATE
-from timeline.world.presentation import AUTHORITY
+from timeline.world.presentation import AUTHORITY, format_legacy
 from timeline.world.scope import Reader
 from timeline.world.standing import Group, Standing, decide_standing
 
@@ -160,6 +160,7 @@ def _fact(group: Group) -> JSON:
         "predicate": entry.predicate,
         "value": group[0].value,
         "observedAt": format_utc(entry.observed_at),
+        **format_legacy(is_legacy=entry.recorder == "import"),
     }
 
 

@@ -12,6 +12,7 @@ import msgspec
 
 from sidecars.identity import JSON
 from timeline.clock import format_utc, parse_utc
+from timeline.statements import shows_something
 from timeline.world.errors import AssertionInvalidError
 
 T = TypeVar("T", bound=msgspec.Struct)
@@ -49,8 +50,8 @@ def check_line(place: str, text: str) -> None:
     Raises:
         AssertionInvalidError: it is not.
     """
-    if not text.isprintable() or text != text.strip():
-        raise broken(place, "must be one printable line without space at its ends")
+    if not text.isprintable() or text != text.strip() or not shows_something(text):
+        raise broken(place, "must be one printable line that shows something, without space at its ends")
 
 
 def read_moment(place: str, value: JSON) -> int:

@@ -15,10 +15,10 @@ from typing import Final
 import msgspec
 
 from sidecars.digest import Digest
+from timeline.statements import corrected_step
 from timeline.world.assertion import Evidence, Origin, make_entry
 from timeline.world.continuation import (
     CONTINUATION_PREDICATE,
-    LINE_CHARACTERS_MAX,
     NextStep,
     format_continuation,
     parse_continuation,
@@ -45,12 +45,6 @@ CORRECTION_HINTS: Final[Mapping[str, str]] = MappingProxyType(
 )
 """For each reason what to do."""
 
-# ASCII only where case does not matter: the long s and the Kelvin sign are no letters of these words.
-_OPENING: Final = re.compile(
-    "(?:correction:[ \t]*next step:|korrektur:[ \t]*n(?:[\u00e4\u00c4]|a\u0308)chster schritt:)",
-    re.IGNORECASE | re.ASCII,
-)
-_LINE_END: Final = re.compile("[\n\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _ASSIGNED: Final = re.compile(r"([^\s:=]+)\s*[:=]")
 """A name with something assigned to it, such as ``accessToken=``."""
 
@@ -71,11 +65,8 @@ def parse_correction(text: str) -> str | None:
     Spaces within it are folded. It must then be 1 to 500 printable characters, and hold no secret and nothing that
     reads like a grant.
     """
-    opening = _OPENING.match(text)
-    if opening is None or _LINE_END.search(text):
-        return None
-    summary = " ".join(text[opening.end() :].split())
-    if not 1 <= len(summary) <= LINE_CHARACTERS_MAX or not summary.isprintable():
+    summary = corrected_step(text)
+    if summary is None or not summary.isprintable():
         return None
     return None if _is_unsafe(summary) else summary
 

@@ -43,6 +43,13 @@ class EvidenceKindError(WorldError):
     )
 
 
+class SuggestionsFullError(WorldError):
+    """So many suggestions about one subject wait already that one more would help nobody."""
+
+    reason = "world-suggestions-full"
+    default_hint = "let the owner confirm or pass over what waits: `timeline world proposals`"
+
+
 class EvidenceDigestError(WorldError):
     """The digest that was given is not that of the evidence (hole f)."""
 

@@ -17,7 +17,7 @@ from sidecars.digest import Digest
 from sidecars.event import EventId
 from sidecars.identity import JSON, canonical_bytes
 from sidecars.wire import DigestText
-from timeline.statements import STATEMENT_BYTES_MAX, is_capturable
+from timeline.statements import STATEMENT_BYTES_MAX, is_capturable, shows_something
 from timeline.world.closed_value import broken, read_closed, read_moment
 from timeline.world.errors import AssertionInvalidError
 
@@ -188,7 +188,8 @@ def format_value(value: UserFeedback | Proposal) -> JSON:
 
 def is_line(text: str, characters_max: int) -> bool:
     """Whether a model's text is such as a step's summary can be: one printable line, within its bound."""
-    return 0 < len(text) <= characters_max and text.isprintable() and text == text.strip()
+    is_line = text.isprintable() and text == text.strip() and shows_something(text)
+    return is_line and len(text) <= characters_max
 
 
 def broken_kind_rule(kind: InterpretationKind, summary: str | None, question: str | None) -> str | None:

@@ -99,7 +99,7 @@ def work(
             entries,
             _known(state, entries, expect_active or {}),
             next_leaf=state.belief.size,
-            now_ms=_now(state),
+            now_ms=now_ms(state),
             expect_active=expect_active,
         )
         bodies = tuple(item.assertion.entry for item in planned if item.is_new)
@@ -234,11 +234,27 @@ def read_newest(
     return tuple(sorted(found, key=lambda one: one.order, reverse=True))
 
 
+def count_suggestions(state: State, reader: Reader, subject: str, *, most: int) -> int:
+    """How many suggestions about a subject ``reader`` may see, up to ``most``.
+
+    Raises:
+        IndexUnverifiedError, StateError, SidecarError: see ``read_subject``.
+    """
+    condition = f"a.subject = ? AND {_IN_SCOPE} AND a.evidence_kind = 'model-suggestion'"
+    values = (subject, reader.tenant, reader.project, state.belief.size)
+    with reading_assertions(state), closing(select_rows(state.store, condition, values)) as rows:
+        visible = (stored for stored in rows if is_visible(stored.row, reader))
+        return sum(1 for _ in islice(visible, most))
+
+
 # -- the parts -------------------------------------------------------------------------------------------------
 
 
-def _now(state: State) -> int:
-    """The time that the next leaf will bear at least."""
+def now_ms(state: State) -> int:
+    """The time at which the world is looked at: the clock's, but never before the newest leaf (UTC milliseconds).
+
+    The next leaf bears no earlier one. A clock that went back would else bring back what has expired (W17).
+    """
     return max(state.ports.clock.now_ms(), state.view.newest_ms)
 
 
@@ -265,8 +281,8 @@ def _active(state: State, bucket: Bucket) -> frozenset[str]:
         f"AND a.evidence_kind IN ({_ESTABLISHED})"
     )
     rows = select_rows(state.store, condition, (*bucket, size, size))
-    now_ms = state.ports.clock.now_ms()
-    return frozenset(stored.row.id for stored in rows if not _is_stale(stored.row, now_ms))
+    now = now_ms(state)
+    return frozenset(stored.row.id for stored in rows if not _is_stale(stored.row, now))
 
 
 def _is_stale(row: AssertionRow, now_ms: int) -> bool:
@@ -318,7 +334,7 @@ def _unreplaced(state: State, reader: Reader, condition: str) -> Generator[Asser
 
 def _beside(state: State, reader: Reader, shown: Sequence[AssertionRow]) -> Iterator[AssertionRow]:
     """For each subject and predicate of ``shown``, one visible row of each different value that is held now."""
-    size, now_ms = state.belief.size, state.ports.clock.now_ms()
+    size, now = state.belief.size, now_ms(state)
     condition = (
         f"a.subject = ? AND {_IN_SCOPE} AND a.predicate = ? AND a.evidence_kind IN ({_ESTABLISHED}) "
         "AND (a.replaced IS NULL OR a.replaced >= ?) ORDER BY a.observed_at DESC, a.leaf DESC"
@@ -329,7 +345,7 @@ def _beside(state: State, reader: Reader, shown: Sequence[AssertionRow]) -> Iter
         with closing(select_rows(state.store, condition, values)) as rows:
             for stored in rows:
                 row = stored.row
-                if row.value_digest in seen or _is_stale(row, now_ms) or not is_visible(row, reader):
+                if row.value_digest in seen or _is_stale(row, now) or not is_visible(row, reader):
                     continue
                 seen.add(row.value_digest)
                 yield row

@@ -1,6 +1,5 @@
 """``timeline world resolve``: how people see a conflict, and how they settle it."""
 
-
 import pytest
 
 from tests.capture.stage import captured, failing, passing

@@ -25,7 +25,7 @@ from timeline.world.continuation import (
 from timeline.world.errors import AssertionInvalidError, WorldStateError
 
 LINE_RULE = "must be 1 to 500 characters"
-ONE_LINE = "must be one printable line without space at its ends"
+ONE_LINE = "must be one printable line that shows something, without space at its ends"
 ID_RULE = "must be a namespace and a name"
 
 

@@ -10,7 +10,7 @@ from timeline.world.assertion import canonical_text, read_assertion
 from timeline.world.errors import AssertionInvalidError, WorldStateError
 from timeline.world.outcome_contract import CONTRACT_PREDICATE, format_contract, parse_contract
 
-ONE_LINE = "must be one printable line without space at its ends"
+ONE_LINE = "must be one printable line that shows something, without space at its ends"
 
 
 def contract(**fields: Any) -> dict[str, Any]:
