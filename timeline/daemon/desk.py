@@ -3,12 +3,13 @@
 import os
 import socket
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import Final, Protocol
 
 import msgspec
 
 from timeline import __version__
+from timeline.assertion_account import reading_assertions
 from timeline.clock import format_utc
 from timeline.daemon.errors import DaemonError
 from timeline.daemon.following import Following
@@ -79,7 +80,17 @@ class FrontDesk:
         """Begin to work; the timeline is opened and verified at once, so that the first question finds it open."""
         self._shared.worker.start()
         self._following.refresh()
+        self._shared.worker.post("assertions", self._account)
         self._shared.diary.write("started", pid=os.getpid(), version=self.version)
+
+    def _account(self) -> None:
+        """Hold the table of assertions against the log now, and not while a host waits for its first hook."""
+        with (
+            suppress(*REFUSALS),  # whoever asks next is told
+            self._shared.session.reading_local() as state,
+            reading_assertions(state),
+        ):
+            pass
 
     def close(self) -> None:
         """End MCP sessions and watching, finish what is queued, and let go of the timeline."""
