@@ -72,7 +72,7 @@ def capture_correction(state: State, card: Card) -> Recorded | Refused:
 
 
 def capture_quote(state: State, card: Card) -> Recorded | Refused:
-    """Quote the user's message beside the checkpoint of its task.
+    """Quote the user's message beside the continuation of its task.
 
     Raises:
         CaptureError: the line has no time, or its source is not what was enrolled.
@@ -97,10 +97,10 @@ def capture_interpretation(
     if isinstance(asked, Refused):
         return asked
     task = read_task(state, card.source)
-    checkpoint = task.state.continuations.sole
-    candidates = () if checkpoint is None else active_candidates(task.assertions, checkpoint)
+    continuation = task.state.continuations.sole
+    candidates = () if continuation is None else active_candidates(task.assertions, continuation)
     named = [one for one in candidates if one.assertion.id in asked.feedback_ids]
-    if checkpoint is not None and not any(_is_quoted(one, card) for one in named):
+    if continuation is not None and not any(_is_quoted(one, card) for one in named):
         message = "the interpretation is about another message than the event"
         raise CaptureTargetError(message, hint="capture the message first, and give the id of its assertion")
     decided = interpret(

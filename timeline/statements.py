@@ -20,8 +20,8 @@ from sidecars.event import StatementKind
 STATEMENT_BYTES_MAX: Final = 2048
 """Longest statement that may be captured, in bytes of UTF-8 (T37)."""
 
-CORRECTED_STEP_CHARACTERS_MAX: Final = 500
-"""Longest next step that a correction may name, in characters after its spaces were folded (T59)."""
+STEP_CHARACTERS_MAX: Final = 500
+"""Longest next step that a user or a model may name, in characters after its spaces were folded (T59)."""
 
 _HIDDEN = re.compile(
     "[\x00-\x1f\x7f-\x9f"  # controls, line breaks and tabs among them
@@ -111,7 +111,7 @@ def corrected_step(text: str) -> str | None:
     if match is None:
         return None
     step = _SPACES.sub(" ", match["english"] or match["german"]).strip(" ")
-    return step if len(step) <= CORRECTED_STEP_CHARACTERS_MAX and shows_something(step) else None
+    return step if len(step) <= STEP_CHARACTERS_MAX and shows_something(step) else None
 
 
 def shows_something(text: str) -> bool:

@@ -46,8 +46,8 @@ class KilledError(BaseException):
 class Faults:
     """Which call fails, with which ``errno`` and SQLite name, and what was made to fail.
 
-    ``names`` are the calls that count, ``None`` for all: system calls by name, statements as ``sql INSERT``, what begins a transaction whole.
-    ``kills`` ends the process there instead.
+    ``names`` are the calls that count, ``None`` for all: system calls by name, statements as ``sql INSERT``, what
+    begins a transaction whole. ``kills`` ends the process there instead.
     """
 
     fail_at: int

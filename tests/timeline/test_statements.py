@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from timeline.statements import (
-    CORRECTED_STEP_CHARACTERS_MAX,
     STATEMENT_BYTES_MAX,
+    STEP_CHARACTERS_MAX,
     corrected_step,
     is_capturable,
     is_correction_line,
@@ -128,7 +128,7 @@ def test_what_only_looks_like_one_stays_context(text: str) -> None:
 @pytest.mark.requirement("T59")
 def test_a_step_has_500_characters_at_most() -> None:
     """Counted in characters after folding, while the whole line keeps to its bytes."""
-    assert CORRECTED_STEP_CHARACTERS_MAX == 500
+    assert STEP_CHARACTERS_MAX == 500
     longest = "🙂" * 500
     assert corrected_step(f"Correction: next step: {longest}") == longest
     assert corrected_step(f"Correction: next step: {longest}a") is None

@@ -13,17 +13,22 @@ import msgspec
 
 from sidecars.digest import Digest
 from sidecars.event import Event, Outcome
-from timeline.world.assertion import Assertion, Evidence, Origin, make_entry
+from timeline.world.assertion import Assertion, Evidence, Origin
 from timeline.world.continuation import (
-    CONTINUATION_PREDICATE,
     Continuation,
     StepResult,
     VerifiedStep,
-    format_continuation,
     parse_continuation,
 )
 from timeline.world.outcome_contract import OutcomeContract, parse_contract
-from timeline.world.task_state import Refused, Repeated, Replacement, TaskState, continuation_id
+from timeline.world.task_state import (
+    Refused,
+    Repeated,
+    Replacement,
+    TaskState,
+    continuation_id,
+    replace_captured,
+)
 
 CONTINUATION_MISSING: Final = "timeline-continuation-missing"
 CONTINUATION_CONFLICTED: Final = "timeline-continuation-conflicted"
@@ -131,25 +136,13 @@ def advance(state: TaskState, measurement: Measurement) -> Replacement | Repeate
     following = _following(continuation, contract, measurement)
     if isinstance(following, Refused):
         return following
-    entry = make_entry(
-        id=id_,
-        recorder="capture",
-        subject=state.task,
-        predicate=CONTINUATION_PREDICATE,
-        value=format_continuation(following),
-        evidence=Evidence(
-            "objective-measurement",
-            measurement.evidence_id,
-            measurement.evidence_digest,
-            measurement.observed_at,
-        ),
-        scope=state.scope,
-        expires_at=current.entry.expires_at,
-        knowledge="task-state",
-        origin=measurement.origin,
-        supersedes=(current.id,),
+    evidence = Evidence(
+        "objective-measurement",
+        measurement.evidence_id,
+        measurement.evidence_digest,
+        measurement.observed_at,
     )
-    return Replacement(entry, following)
+    return replace_captured(state, id_, following, evidence, measurement.origin)
 
 
 def _agreement(state: TaskState) -> tuple[Assertion, Assertion] | Refused:

@@ -12,6 +12,7 @@ import msgspec
 from sidecars.assertion import EvidenceKind, Recorder
 from sidecars.identity import JSON
 from timeline.clock import format_utc
+from timeline.limits import WORLD_ITEMS_DEFAULT
 from timeline.world.assertion import Assertion
 from timeline.world.presentation import (
     AUTHORITY,
@@ -21,7 +22,7 @@ from timeline.world.presentation import (
     format_scope,
 )
 from timeline.world.scope import Reader
-from timeline.world.standing import ITEMS_DEFAULT, Group, check_items, decide_standing
+from timeline.world.standing import Group, check_items, decide_standing
 
 CONTEXT_SCHEMA: Final = "agentspine.world-context/v1"
 NOTE: Final = (
@@ -138,7 +139,7 @@ def world_context(
     now_ms: int,
     *,
     subject: str | None = None,
-    max_items: int = ITEMS_DEFAULT,
+    max_items: int = WORLD_ITEMS_DEFAULT,
     unread: int = 0,
 ) -> Context:
     """What a reader is told at ``now_ms`` (UTC milliseconds).

@@ -16,16 +16,19 @@ import msgspec
 
 from sidecars.digest import Digest
 from timeline.statements import corrected_step
-from timeline.world.assertion import Evidence, Origin, make_entry
-from timeline.world.continuation import (
-    CONTINUATION_PREDICATE,
-    NextStep,
-    format_continuation,
-    parse_continuation,
-)
+from timeline.world.assertion import Evidence, Origin
+from timeline.world.continuation import NextStep, parse_continuation
 from timeline.world.names import is_authority
 from timeline.world.secrets import find_secret
-from timeline.world.task_state import Refused, Repeated, Replacement, TaskState, continuation_id, made_id
+from timeline.world.task_state import (
+    Refused,
+    Repeated,
+    Replacement,
+    TaskState,
+    continuation_id,
+    made_id,
+    replace_captured,
+)
 
 ROUTE_REQUIRED: Final = "timeline-correction-route-required"
 CONTINUATION_MISSING: Final = "timeline-correction-continuation-missing"
@@ -94,8 +97,7 @@ def correct(state: TaskState, correction: Correction) -> Replacement | Repeated 
         return Refused(CONTINUATION_MISSING)
     if state.continuations.is_disputed:
         return Refused(CONTINUATION_CONFLICTED)
-    current = state.continuations.usable[0]
-    continuation = parse_continuation(current.value)
+    continuation = parse_continuation(state.continuations.usable[0].value)
     if continuation.is_completed:
         return Refused(TASK_COMPLETED)
     if any(correction.observed_at < one.entry.observed_at for one in state.continuations.assertions):
@@ -105,22 +107,10 @@ def correct(state: TaskState, correction: Correction) -> Replacement | Repeated 
         correction.summary,
     )
     following = msgspec.structs.replace(continuation, next_step=step)
-    entry = make_entry(
-        id=id_,
-        recorder="capture",
-        subject=state.task,
-        predicate=CONTINUATION_PREDICATE,
-        value=format_continuation(following),
-        evidence=Evidence(
-            "explicit-user-feedback",
-            correction.evidence_id,
-            correction.evidence_digest,
-            correction.observed_at,
-        ),
-        scope=state.scope,
-        expires_at=current.entry.expires_at,
-        knowledge="task-state",
-        origin=correction.origin,
-        supersedes=state.continuations.ids,
+    evidence = Evidence(
+        "explicit-user-feedback",
+        correction.evidence_id,
+        correction.evidence_digest,
+        correction.observed_at,
     )
-    return Replacement(entry, following)
+    return replace_captured(state, id_, following, evidence, correction.origin)

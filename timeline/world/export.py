@@ -11,11 +11,10 @@ from typing import Any, Final
 from sidecars.digest import Digest
 from timeline.clock import format_utc
 from timeline.world.assertion import Assertion, value_digest
+from timeline.world.presentation import ASSERTION_SCHEMA, AUTHORITY
 from timeline.world.supersession import replacements
 
 WORLD_MODEL_SCHEMA: Final = "agentspine.world-model/v1"
-ASSERTION_SCHEMA: Final = "agentspine.world-assertion/v1"
-AUTHORITY: Final = "context-only"
 PREFIX: Final = "tl"
 NAMESPACE: Final = "urn:timeline:world:"
 XSD_TIME: Final = "xsd:dateTime"

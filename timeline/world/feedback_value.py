@@ -17,7 +17,7 @@ from sidecars.digest import Digest
 from sidecars.event import EventId
 from sidecars.identity import JSON, canonical_bytes
 from sidecars.wire import DigestText
-from timeline.statements import STATEMENT_BYTES_MAX, is_capturable, shows_something
+from timeline.statements import STATEMENT_BYTES_MAX, STEP_CHARACTERS_MAX, is_capturable, shows_something
 from timeline.world.closed_value import broken, read_closed, read_moment
 from timeline.world.errors import AssertionInvalidError
 
@@ -30,9 +30,8 @@ INTERPRETATION_ID_PREFIX: Final = "assertion:user-feedback-interpretation-"
 
 PROPOSAL_NAMESPACE: Final = "model-proposal"
 
-STEP_CHARACTERS_MAX: Final = 500
 QUESTION_CHARACTERS_MAX: Final = 300
-"""Of a proposed next step and of a question (reference interface)."""
+"""Of a question (reference interface)."""
 
 CANDIDATES_MAX: Final = 3
 """Messages of one continuation that one proposal may be about (T40)."""

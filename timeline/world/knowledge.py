@@ -11,10 +11,11 @@ from typing import Any, Final, Literal
 import msgspec
 
 from timeline.clock import format_utc
+from timeline.limits import WORLD_ITEMS_DEFAULT
 from timeline.world.assertion import Assertion
 from timeline.world.presentation import AUTHORITY, format_optional_utc, format_scope
 from timeline.world.scope import Reader
-from timeline.world.standing import ITEMS_DEFAULT, Standing, check_items, decide_standing
+from timeline.world.standing import Standing, check_items, decide_standing
 
 KNOWLEDGE_SCHEMA: Final = "agentspine.structured-knowledge/v1"
 
@@ -65,7 +66,7 @@ def structured_knowledge(
     *,
     subject: str | None = None,
     include_history: bool = False,
-    max_items: int = ITEMS_DEFAULT,
+    max_items: int = WORLD_ITEMS_DEFAULT,
 ) -> Knowledge:
     """The typed view of a reader at ``now_ms`` (UTC milliseconds).
 

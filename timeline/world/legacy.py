@@ -18,7 +18,8 @@ from sidecars.identity import strict_loads_with_floats
 from timeline.clock import parse_utc
 from timeline.world.assertion import NAMESPACE, Evidence, Scope, make_entry, value_digest
 from timeline.world.errors import AssertionInvalidError, WorldError, WorldScopeError
-from timeline.world.export import ASSERTION_SCHEMA, WORLD_MODEL_SCHEMA, hex_of
+from timeline.world.export import WORLD_MODEL_SCHEMA, hex_of
+from timeline.world.presentation import ASSERTION_SCHEMA
 
 FILE_BYTES_MAX: Final = 5 * 1024 * 1024
 """As large as the reference writes it (W64)."""

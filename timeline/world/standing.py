@@ -6,18 +6,14 @@ reader may see and of which of it is replaced, and of nothing else (X12).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Final
 
 import msgspec
 
+from timeline.limits import WORLD_ITEMS_MAX
 from timeline.world.assertion import Assertion
 from timeline.world.errors import WorldError
 from timeline.world.scope import Reader, is_task_local, is_visible
 from timeline.world.supersession import replacements
-
-ITEMS_DEFAULT: Final = 100
-ITEMS_MAX: Final = 500
-"""Items of one collection in one answer (reference interface)."""
 
 Group = tuple[Assertion, ...]
 """Active established assertions of one subject and predicate, newest first."""
@@ -86,8 +82,8 @@ def check_items(max_items: int) -> None:
     Raises:
         WorldError: it is not.
     """
-    if not 1 <= max_items <= ITEMS_MAX:
-        message = f"field maxItems: must be 1 to {ITEMS_MAX}"
+    if not 1 <= max_items <= WORLD_ITEMS_MAX:
+        message = f"field maxItems: must be 1 to {WORLD_ITEMS_MAX}"
         raise WorldError(message)
 
 

@@ -12,8 +12,8 @@ import msgspec
 from sidecars.assertion import AssertionEntry
 from sidecars.digest import Digest
 from sidecars.identity import canonical_bytes
-from timeline.world.assertion import Assertion, RouteRefs, Scope
-from timeline.world.continuation import CONTINUATION_PREDICATE, Continuation
+from timeline.world.assertion import Assertion, Evidence, Origin, RouteRefs, Scope, make_entry
+from timeline.world.continuation import CONTINUATION_PREDICATE, Continuation, format_continuation
 from timeline.world.outcome_contract import CONTRACT_PREDICATE
 from timeline.world.scope import Reader
 from timeline.world.standing import Group, Standing, decide_standing, newest_first
@@ -152,6 +152,32 @@ def is_replaceable(entry: AssertionEntry, reader: Reader) -> bool:
     """Whether an assertion of this reader's may replace it: the same project and route (W54)."""
     refs = None if entry.portal is None or entry.thread is None else RouteRefs(entry.portal, entry.thread)
     return entry.project == reader.project and refs == reader.route
+
+
+def replace_captured(
+    state: TaskState, id_: str, following: Continuation, evidence: Evidence, origin: Origin
+) -> Replacement:
+    """The continuation to which a captured line leads, in place of all in force, of which there is a usable one.
+
+    It ends when that one would have ended.
+
+    Raises:
+        AssertionInvalidError, AuthorityShapedError, SecretShapedError: what it says is not of its form.
+    """
+    entry = make_entry(
+        id=id_,
+        recorder="capture",
+        subject=state.task,
+        predicate=CONTINUATION_PREDICATE,
+        value=format_continuation(following),
+        evidence=evidence,
+        scope=state.scope,
+        expires_at=state.continuations.usable[0].entry.expires_at,
+        knowledge="task-state",
+        origin=origin,
+        supersedes=state.continuations.ids,
+    )
+    return Replacement(entry, following)
 
 
 def continuation_id(prefix: str, state: TaskState, evidence_id: str, digest: Digest) -> str:
