@@ -39,6 +39,9 @@ from timeline.world.task_state import TaskState, task_state
 _OPERATIONS = 3
 """Head, rest and growth of a followed file, as one call of the indexing tool reads them."""
 
+_TRIES = 5
+"""How often a file that its host has written on meanwhile is read to its end anew: hosts write while they wait."""
+
 
 class Task(NamedTuple):
     """The task of a source's session: all assertions about it, and what is in force."""
@@ -83,7 +86,8 @@ def find_proven(
 ) -> Card:
     """One event; where the file has grown since all of it was compared, the rest is read and compared first.
 
-    The card may still say that the proof is pending: a large file is compared over several calls.
+    The card may still say that the proof is pending: a large file is compared over several calls, and a host may write
+    on faster than it is read.
 
     Raises:
         CaptureError: it is not there, or the source is not what was enrolled.
@@ -105,20 +109,22 @@ def find_proven(
         return found.cards[0]
 
     card = look(source)
-    if not card.prefix_pending:
-        return card
-    try:
-        index_source(
-            state,
-            current(state, source),
-            max_bytes=INDEX_BYTES_MAX,
-            operations=_OPERATIONS,
-            strict_formats=strict_formats,
-        )
-    except (SourceError, AdapterError) as error:
-        message = f"the source cannot be read to its end ({error.reason})"
-        raise CaptureSourceError(message, hint=error.hint or "") from error
-    return look(current(state, source))
+    for _ in range(_TRIES):
+        if not card.prefix_pending:
+            break
+        try:
+            index_source(
+                state,
+                current(state, source),
+                max_bytes=INDEX_BYTES_MAX,
+                operations=_OPERATIONS,
+                strict_formats=strict_formats,
+            )
+        except (SourceError, AdapterError) as error:
+            message = f"the source cannot be read to its end ({error.reason})"
+            raise CaptureSourceError(message, hint=error.hint or "") from error
+        card = look(current(state, source))
+    return card
 
 
 def _refusal(found: Answer) -> CaptureError:

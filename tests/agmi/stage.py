@@ -64,7 +64,8 @@ class HostSession:
     def work(self) -> None:
         """One turn with one test run; each run has a count of its own."""
         self.rollout.start_turn()
-        self.rollout.prompt("make the tests pass")
+        # Of several lines, so that it is no user message: all records of a session are of one kind then.
+        self.rollout.prompt("make the tests pass\nand say so")
         self.rollout.command("pytest -q", pytest_output(11 + self.runs), 0)
         self.rollout.end_turn("done")
         self.runs += 1
