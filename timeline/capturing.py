@@ -19,10 +19,15 @@ from timeline.reopening import find_card, read_task, reader_at
 from timeline.search import Card
 from timeline.service import REFUSALS
 from timeline.state import State
-from timeline.statement_capture import capture_correction, capture_interpretation, capture_quote
+from timeline.statement_capture import (
+    capture_correction,
+    capture_interpretation,
+    capture_quote,
+    has_correction_waiting,
+)
 from timeline.view import EnrolledSource
 from timeline.world import ledger
-from timeline.world.advancing import advance
+from timeline.world.advancing import CORRECTION_WAITING, advance
 from timeline.world.advancing import measurement_of as measured
 from timeline.world.assertion import Assertion
 from timeline.world.continuation import parse_continuation
@@ -133,7 +138,10 @@ def _decide_update(state: State, card: Card) -> Replacement | _Update:
     if measurement is None:
         return _Update("unavailable", UPDATE_UNAVAILABLE)
     try:
-        decided = advance(read_task(state, card.source).state, measurement)
+        task = read_task(state, card.source).state
+        decided = advance(task, measurement)
+        if isinstance(decided, Replacement) and has_correction_waiting(state, card.source, task):
+            return _Update("unavailable", CORRECTION_WAITING)
     except REFUSALS:
         return _Update("unavailable", UPDATE_UNAVAILABLE)
     match decided:

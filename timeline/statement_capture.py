@@ -9,6 +9,8 @@ from typing import Final
 
 import msgspec
 
+from adapters.objective.vocabulary import terms_of
+from sidecars.event import CORRECTION
 from timeline.answers import enrolled_digest, session_ref
 from timeline.binding import binding_of
 from timeline.capture_errors import (
@@ -18,6 +20,7 @@ from timeline.capture_errors import (
     CaptureUncertainError,
     CaptureUnderstandingError,
 )
+from timeline.evidence import stored_event
 from timeline.guard.request import Request
 from timeline.measurement import check_dated, evidence_digest, origin_of
 from timeline.prior import prior_sources
@@ -32,7 +35,7 @@ from timeline.world.feedback import Candidate, UserMessage, active_candidates, q
 from timeline.world.feedback_value import CANDIDATES_MAX
 from timeline.world.interpretation import Model, interpret, parse_request
 from timeline.world.ledger import Recorded
-from timeline.world.task_state import Refused, Repeated
+from timeline.world.task_state import Refused, Repeated, TaskState
 
 _MESSAGES: Final = parse_query(["user", "message"])
 
@@ -205,3 +208,24 @@ def _check_place(state: State, card: Card) -> int:
         message = "what stood before the file grew was not all compared since"
         raise CapturePrefixError(message)
     return check_dated(card.event, ledger.now_ms(state))
+
+
+def has_correction_waiting(state: State, source: EnrolledSource, task: TaskState) -> bool:
+    """Whether a session holds a user's correction that is newer than its task's continuation and not captured (T57).
+
+    A model chooses what it captures first; what its user has said comes before what it has measured. Only what is
+    indexed of the session itself is looked at, and no transcript is opened.
+
+    Raises:
+        StateError, SidecarError: the state is not to be believed.
+    """
+    current = task.continuations.usable
+    if not current:
+        return False
+    session, wanted = session_ref(source.enrollment), terms_of((CORRECTION,))
+    rows = state.store.events("WHERE source = ? AND mask & ? = ?", (source.index, wanted, wanted))
+    for event in (stored_event(state, source, row) for row in rows):
+        is_newer = event.at is not None and event.at >= current[0].entry.observed_at
+        if is_newer and task.find_said(evidence_digest(event), session, event.at or 0) is None:
+            return True
+    return False

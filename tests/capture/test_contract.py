@@ -217,3 +217,49 @@ def test_competing_continuations_are_withheld(stage: Stage) -> None:
 
     assert answer["status"] == "captured"
     assert answer["continuationUpdate"]["reason"] == "timeline-continuation-conflicted"
+
+
+@pytest.mark.requirement("T57", "T60", "T63")
+def test_what_the_user_has_said_comes_before_what_was_measured(stage: Stage, host: str) -> None:
+    """Whichever the model captures first: a result moves nothing while a newer correction waits in the session."""
+    first = stage.session(host, failing)
+    stage.start(first)
+    stage.agree(first)
+
+    def corrected(session: Any) -> None:
+        session.prompt("Correction: next step: mend the lexer")
+        passing(session)
+
+    second = stage.session(host, corrected, number=1)
+    before = standing(stage, first)
+
+    answer = captured(second, "pytest passed")
+
+    assert (answer["status"], answer["completionVerified"]) == ("captured", False)
+    assert answer["continuationUpdate"]["reason"] == "timeline-correction-waiting"
+    assert standing(stage, first) == before
+    assert results(stage, first) == ["pass"]
+
+    assert captured(second, "user correction")["status"] == "captured"
+    after = standing(stage, first)
+    assert after.next_step is not None
+    assert after.next_step.summary == "mend the lexer"
+    again = captured(second, "pytest passed")
+    assert again["continuationUpdate"]["reason"] == "timeline-outcome-contract-superseded"
+
+
+@pytest.mark.requirement("T57")
+def test_a_correction_of_before_the_continuation_holds_nothing_up(stage: Stage) -> None:
+    """The owner has spoken since."""
+
+    def corrected(session: Any) -> None:
+        session.prompt("Correction: next step: mend the lexer")
+        failing(session)
+
+    first = stage.session("codex", corrected)
+    stage.world.clock.at_ms += 3_000_000
+    stage.start(first)
+    stage.agree(first)
+    second = stage.session("codex", passing, number=1)
+
+    assert captured(second, "pytest passed")["completionVerified"] is True

@@ -39,6 +39,9 @@ CONTRACT_POSTDATED: Final = "timeline-outcome-contract-postdated"
 EVENT_STALE: Final = "timeline-outcome-event-stale"
 CONTRACT_MISMATCH: Final = "timeline-outcome-contract-mismatch"
 UNDECIDED: Final = "timeline-outcome-undecided"
+CORRECTION_WAITING: Final = "timeline-correction-waiting"
+"""The session holds a line by which its user corrects the step, and nobody has captured it: it comes first (T57)."""
+
 QUESTIONS_OPEN: Final = "timeline-outcome-completion-questions-open"
 """Reasons; all but ``timeline-outcome-undecided`` are the reference's."""
 

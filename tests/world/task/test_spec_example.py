@@ -114,5 +114,5 @@ def test_every_reason_stands_on_the_page(root: Path) -> None:
         if name.isupper() and isinstance(value, str) and value.startswith("timeline-")
     }
 
-    assert len(known) == 15
+    assert len(known) == 16
     assert set(re.findall(r"`(timeline-(?:continuation|outcome|correction)-[a-z-]+)`", page)) == known
