@@ -93,9 +93,8 @@ def completed(stage: Stage) -> Agent:
     first = stage.session("codex", failing)
     stage.start(first)
     stage.agree(first)
-    second = stage.session("codex", lambda session: (passing(session), session.prompt(STRICT)), number=1)
-    captured(second, "pytest passed")
-    return second
+    captured(stage.session("codex", passing, number=1), "pytest passed")
+    return stage.session("codex", typing(STRICT), number=2)
 
 
 @pytest.mark.requirement("T60", "T61")

@@ -43,7 +43,7 @@ CORRECTION_WAITING: Final = "timeline-correction-waiting"
 """The session holds a line by which its user corrects the step, and nobody has captured it: it comes first (T57)."""
 
 QUESTIONS_OPEN: Final = "timeline-outcome-completion-questions-open"
-"""Reasons; all but ``timeline-outcome-undecided`` are the reference's."""
+"""Reasons; all but ``timeline-outcome-undecided`` and ``timeline-correction-waiting`` are the reference's."""
 
 
 class Measurement(msgspec.Struct, frozen=True, kw_only=True):
