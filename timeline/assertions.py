@@ -5,7 +5,6 @@ what the log adds up to; that is looked at once for as long as a state is open, 
 from the leaves.
 """
 
-import json
 from collections.abc import Generator, Hashable, Iterator, Sequence
 from typing import Final
 
@@ -56,12 +55,14 @@ class AssertionTable:
         self._store = store
         self._accounted: tuple[AssertionTally, int] | None = None
         """The tally that the table adds up to, and the database's number of changes by others when it was found."""
+        self._swept: int | None = None
+        """The database's number of changes by others when what stood behind the log's end was taken out."""
         self.claimed: set[Hashable] = set()
         """What works of one group commit depend on that are not committed yet: no other may decide about it."""
 
     def forget(self) -> None:
         """The log was read again: whatever was found of the table is worth nothing."""
-        self._accounted = None
+        self._accounted = self._swept = None
 
     def is_accounted(self, tally: AssertionTally) -> bool:
         """Whether the table was found to add up to ``tally``, and nobody else has written since.
@@ -73,8 +74,23 @@ class AssertionTable:
 
     def committed(self, before: AssertionTally, after: AssertionTally) -> None:
         """A batch was committed with its rows: a table that was accounted for still is."""
+        self._swept = self._store.data_version()
         if self._accounted is not None and self._accounted[0] == before:
             self._accounted = (after, self._accounted[1])
+
+    def append(self, first: int, rows: Sequence[AssertionRow]) -> None:
+        """Add the rows of a batch whose first leaf is ``first``, inside its transaction.
+
+        What was written behind the end of the log before there was a leaf is taken out first: it is nobody's row, and
+        would be believed once the log has grown so far. Once is enough for as long as nobody else writes.
+
+        Raises:
+            StateError: they cannot be written.
+        """
+        if self._swept != self._store.data_version():
+            self._store.write("DELETE FROM assertion WHERE leaf >= ?", [(first,)])
+            self._store.write("UPDATE assertion SET replaced = NULL WHERE replaced >= ?", [(first,)])
+        write_rows(self._store, rows)
 
     def check(self, tally: AssertionTally, size: int) -> None:
         """Compare the table with what the first ``size`` leaves add up to; inside a snapshot.
@@ -103,20 +119,6 @@ class AssertionTable:
         with self._store.transaction():
             rebuild_rows(self._store, tally)
         self._accounted = (tally, self._store.data_version())
-
-
-def append_rows(store: Store, first: int, rows: Sequence[AssertionRow]) -> None:
-    """Add the rows of a batch whose first leaf is ``first``, inside its transaction.
-
-    What was written behind the end of the log before there was a leaf is taken out: it is nobody's row, and would be
-    believed once the log has grown so far.
-
-    Raises:
-        StateError: they cannot be written.
-    """
-    store.write("DELETE FROM assertion WHERE leaf >= ?", [(first,)])
-    store.write("UPDATE assertion SET replaced = NULL WHERE replaced >= ?", [(first,)])
-    write_rows(store, rows)
 
 
 def write_rows(store: Store, rows: Sequence[AssertionRow]) -> None:
@@ -238,13 +240,13 @@ def _rows_of_leaves(store: Store) -> Iterator[AssertionRow]:
 
 def _stored(row: AssertionRow) -> tuple[object, ...]:
     values = list(msgspec.structs.astuple(row))
-    values[_SUPERSEDES] = json.dumps(row.supersedes)
+    values[_SUPERSEDES] = msgspec.json.encode(row.supersedes).decode()
     return tuple(values)
 
 
 def _read(store: Store, columns: list[object]) -> AssertionRow:
     try:
-        columns[_SUPERSEDES] = json.loads(str(columns[_SUPERSEDES]))
+        columns[_SUPERSEDES] = msgspec.json.decode(str(columns[_SUPERSEDES]))
         return msgspec.convert(columns, AssertionRow)
     except (ValueError, RecursionError):
         message = f"{store.path}: a row of the table of assertions is not one that was written here"

@@ -17,7 +17,7 @@ from sidecars.store import Store as SidecarStore
 from sidecars.trust import Belief, Consistent
 from timeline.anchors.errors import AnchorLostError
 from timeline.assertion_row import rows_of
-from timeline.assertions import AssertionTable, append_rows
+from timeline.assertions import AssertionTable
 from timeline.errors import (
     InitInterruptedError,
     StateBusyError,
@@ -255,7 +255,7 @@ class State:
         self._put(sidecars)
 
         def write_projections(store: Store) -> None:
-            append_rows(store, self._belief.size, rows_of(batch.leaves, batch.hashes))
+            self.assertions.append(self._belief.size, rows_of(batch.leaves, batch.hashes))
             if project is not None:
                 project(store, batch.leaves)
 
