@@ -55,14 +55,14 @@ class AssertionTable:
         self._store = store
         self._accounted: tuple[AssertionTally, int] | None = None
         """The tally that the table adds up to, and the database's number of changes by others when it was found."""
-        self._swept: int | None = None
-        """The database's number of changes by others when what stood behind the log's end was taken out."""
+        self._is_swept = False
+        """Whether what stood behind the log's end was taken out; where others write, the state is opened anew."""
         self.claimed: set[Hashable] = set()
         """What works of one group commit depend on that are not committed yet: no other may decide about it."""
 
     def forget(self) -> None:
         """The log was read again: whatever was found of the table is worth nothing."""
-        self._accounted = self._swept = None
+        self._accounted, self._is_swept = None, False
 
     def is_accounted(self, tally: AssertionTally) -> bool:
         """Whether the table was found to add up to ``tally``, and nobody else has written since.
@@ -74,7 +74,7 @@ class AssertionTable:
 
     def committed(self, before: AssertionTally, after: AssertionTally) -> None:
         """A batch was committed with its rows: a table that was accounted for still is."""
-        self._swept = self._store.data_version()
+        self._is_swept = True
         if self._accounted is not None and self._accounted[0] == before:
             self._accounted = (after, self._accounted[1])
 
@@ -87,7 +87,7 @@ class AssertionTable:
         Raises:
             StateError: they cannot be written.
         """
-        if self._swept != self._store.data_version():
+        if not self._is_swept:
             self._store.write("DELETE FROM assertion WHERE leaf >= ?", [(first,)])
             self._store.write("UPDATE assertion SET replaced = NULL WHERE replaced >= ?", [(first,)])
         write_rows(self._store, rows)
