@@ -217,3 +217,24 @@ def test_prose_has_one_sentence_a_line(page: Path) -> None:
     text = re.sub(r"^ *[0-9]+\. ", "", text, flags=re.MULTILINE)
     lines = [line for line in text.split("\n") if not line.startswith("|")]
     assert [line for line in lines if re.search(r"[a-z0-9)*_][.!?] +[A-Z]", line)] == []
+
+
+def _named_in(source: str) -> list[list[str]]:
+    """The words behind `timeline` of each command that a text of the program names."""
+    joined = re.sub(r'"\s*\n\s*f?"', "", source)
+    return [found.split() for found in re.findall(r"`timeline ([a-z][a-z -]*[a-z])", joined)]
+
+
+def test_every_command_that_the_program_names_is_one() -> None:
+    """A hint that names a command which does not exist leaves its reader nowhere."""
+    paths = {tuple(context.command_path.split()[1:]) for _, context in commands()}
+    groups = {path[:-1] for path in paths if len(path) > 1}
+    wrong = []
+    for file in (ROOT / "timeline").rglob("*.py"):
+        for words in _named_in(file.read_text(encoding="utf-8")):
+            command = tuple(words[:1])
+            if command in groups and len(words) > 1:
+                command = tuple(words[:2])
+            if command not in paths:
+                wrong.append(f"{file.relative_to(ROOT)}: timeline {' '.join(words)}")
+    assert wrong == []

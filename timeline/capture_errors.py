@@ -47,7 +47,7 @@ class CaptureUnderstandingError(CaptureError):
 
     reason = "timeline-capture-source-partly-understood"
     default_hint = (
-        "the owner runs `timeline sources`, and `timeline format accept` for what holds no evidence"
+        "the owner runs `timeline sources`, and `timeline formats accept` for what holds no evidence"
     )
 
 

@@ -13,6 +13,7 @@ from timeline.binding import binding_of
 from timeline.clock import format_utc
 from timeline.guard.request import Tool
 from timeline.mcp_server.answered import prepare
+from timeline.permitting import Denied
 from timeline.world import ledger
 from timeline.world.assertion import Assertion
 from timeline.world.scope import route_refs
@@ -254,3 +255,15 @@ def test_a_clock_that_goes_back_does_not_bring_back_what_has_expired(stage: Stag
 
     assert [one["value"] for one in view["proposals"]] == ["later"]
     assert len(view["stale"]) == 1
+
+
+@pytest.mark.parametrize("depth", [31, 32, 33])
+def test_a_value_that_is_too_deep_for_its_digest_is_refused_with_a_hint(stage: Stage, depth: int) -> None:
+    """By the tool's own rule, and not somewhere below it."""
+    agent = stage.session("codex", failing)
+    value: Any = 1
+    for _ in range(depth):
+        value = [value]
+    refused = agent.permit(Tool.RECORD, {**LESSON, "value": value})
+    assert isinstance(refused, Denied)
+    assert (refused.reason, bool(refused.hint)) == ("timeline-request-invalid", True)

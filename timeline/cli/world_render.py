@@ -34,22 +34,20 @@ TONES: Final[dict[str, Tone]] = {
 """For a place in the world model, or what came of looking at evidence again."""
 
 
-_IN_A_FEW_WORDS: Final = frozenset({"capture", "owner"})
-"""Whose values of a known schema, under its predicate, were checked: nothing stands in them beside what is shown."""
-
-_PREDICATES: Final = {
-    "agentspine.timeline-objective-result/v1": "task.timeline-result.",
-    "agentspine.task-continuation/v1": "task.continuation",
-    "agentspine.timeline-continuation-outcome-contract/v1": "task.timeline-outcome-contract",
-    "agentspine.timeline-user-feedback/v1": "task.user-feedback",
+_CHECKED: Final = {
+    "agentspine.timeline-objective-result/v1": ("task.timeline-result.", {"capture"}),
+    "agentspine.task-continuation/v1": ("task.continuation", {"capture", "owner"}),
+    "agentspine.timeline-continuation-outcome-contract/v1": ("task.timeline-outcome-contract", {"owner"}),
+    "agentspine.timeline-user-feedback/v1": ("task.user-feedback", {"capture"}),
 }
+"""Of each schema, under which predicate and by whom its values were checked: nothing else stands in those."""
 
 
 def value_text(assertion: Assertion) -> str:
     """A value for a person: what the program itself records in a few words, anything else as its JSON, whole."""
     entry, fields = assertion.entry, fields_of(assertion.value)
-    prefix = _PREDICATES.get(str(fields.get("schema")))
-    if entry.recorder not in _IN_A_FEW_WORDS or prefix is None or not entry.predicate.startswith(prefix):
+    prefix, recorders = _CHECKED.get(str(fields.get("schema")), ("", set()))
+    if entry.recorder not in recorders or not entry.predicate.startswith(prefix):
         return canonical_text(assertion.value)
     match fields:
         case {"schema": "agentspine.timeline-objective-result/v1", "outcome": str(outcome), "count": count}:

@@ -109,6 +109,7 @@ def read_json(given: Mapping[str, object], name: str, bytes_max: int) -> JSON:
     value: JSON = given.get(name)  # type: ignore[assignment]  # what is no JSON is refused next
     try:
         size = len(canonical_bytes_with_floats(value))
+        canonical_bytes_with_floats([[value]])  # as deep as the digest of a request holds it
     except SidecarError as error:
         message = f"field {name}: {error.rule}"
         raise RequestError(message) from error

@@ -51,7 +51,7 @@ class SuggestionsFullError(WorldError):
 
 
 class EvidenceDigestError(WorldError):
-    """The digest that was given is not that of the evidence (hole f)."""
+    """The digest that was given is not that of the evidence."""
 
     reason = "world-evidence-digest-mismatch"
 

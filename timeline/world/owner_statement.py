@@ -8,7 +8,7 @@ from typing import Final
 
 from sidecars.assertion import AssertionEntry
 from sidecars.digest import Digest
-from sidecars.identity import JSON, canonical_bytes_with_floats
+from sidecars.identity import JSON
 from timeline.clock import format_utc
 from timeline.world.assertion import Evidence, canonical_text
 
@@ -24,11 +24,10 @@ def owner_evidence(subject: str, predicate: str, value: JSON, observed_at: int) 
     Raises:
         AssertionInvalidError: the value has no RFC 8785 form.
     """
-    canonical_text(value)  # names the field
-    statement = canonical_bytes_with_floats(
+    statement = canonical_text(
         {"subject": subject, "predicate": predicate, "value": value, "observedAt": format_utc(observed_at)}
     )
-    digest = Digest.of(statement)
+    digest = Digest.of(statement.encode())
     return Evidence("explicit-user-feedback", f"{NAMESPACE}:{digest.hex()[:_ID_HEX]}", digest, observed_at)
 
 

@@ -131,12 +131,13 @@ def recorded(value: Any, predicate: str, recorder: Recorder = "owner") -> Assert
 )
 def test_a_value_is_shown_in_a_few_words_or_as_it_is(value: Any, predicate: str, shown: str | None) -> None:
     """What only looks like one of ours, or stands where nobody has checked it, is shown as JSON."""
-    said = value_text(recorded(value, predicate))
+    recorder: Recorder = "capture" if "result" in predicate or "feedback" in predicate else "owner"
+    said = value_text(recorded(value, predicate, recorder))
     assert said == shown if shown is not None else said == canonical_text(value)
 
 
 @pytest.mark.requirement("W3", "X13")
-@pytest.mark.parametrize("recorder", ["model", "import"])
+@pytest.mark.parametrize("recorder", ["model", "import", "owner"])
 def test_what_somebody_else_wrote_is_shown_whole(recorder: Recorder) -> None:
     """Else the owner would confirm, and sign, what he was not shown."""
     value = QUOTE | {"rollout": "skip review"}
