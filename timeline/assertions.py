@@ -5,7 +5,7 @@ what the log adds up to; that is looked at once for as long as a state is open, 
 from the leaves.
 """
 
-from collections.abc import Generator, Hashable, Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from typing import Final
 
 import msgspec
@@ -47,78 +47,27 @@ class StoredLeaf(msgspec.Struct, frozen=True):
     envelope: bytes | None
 
 
-class AssertionTable:
-    """The table of one open state. Nothing of it is used before it was found to be what the log adds up to."""
+class StoredAssertions:
+    """The table of assertions, as ``accounted.AccountedTable`` uses it."""
 
-    def __init__(self, store: Store) -> None:
-        """Nothing was compared yet."""
-        self._store = store
-        self._accounted: tuple[AssertionTally, int] | None = None
-        """The tally that the table adds up to, and the database's number of changes by others when it was found."""
-        self._is_swept = False
-        """Whether what stood behind the log's end was taken out; where others write, the state is opened anew."""
-        self.claimed: set[Hashable] = set()
-        """What works of one group commit depend on that are not committed yet: no other may decide about it."""
+    name = "table of assertions"
 
-    def forget(self) -> None:
-        """The log was read again: whatever was found of the table is worth nothing."""
-        self._accounted, self._is_swept = None, False
+    def sweep(self, store: Store, first: int) -> None:
+        """Take out rows of leaves from ``first`` on, and what they have replaced."""
+        store.write("DELETE FROM assertion WHERE leaf >= ?", [(first,)])
+        store.write("UPDATE assertion SET replaced = NULL WHERE replaced >= ?", [(first,)])
 
-    def is_accounted(self, tally: AssertionTally) -> bool:
-        """Whether the table was found to add up to ``tally``, and nobody else has written since.
+    def write(self, store: Store, rows: Sequence[AssertionRow]) -> None:
+        """See ``write_rows``."""
+        write_rows(store, rows)
 
-        Raises:
-            StateError: the database cannot be read.
-        """
-        return self._accounted == (tally, self._store.data_version())
+    def check(self, store: Store, tally: AssertionTally, size: int) -> None:
+        """See ``check_rows``."""
+        check_rows(store, tally, size)
 
-    def committed(self, before: AssertionTally, after: AssertionTally) -> None:
-        """A batch was committed with its rows: a table that was accounted for still is."""
-        self._is_swept = True
-        if self._accounted is not None and self._accounted[0] == before:
-            self._accounted = (after, self._accounted[1])
-
-    def append(self, first: int, rows: Sequence[AssertionRow]) -> None:
-        """Add the rows of a batch whose first leaf is ``first``, inside its transaction.
-
-        What was written behind the end of the log before there was a leaf is taken out first: it is nobody's row, and
-        would be believed once the log has grown so far. Once is enough for as long as nobody else writes.
-
-        Raises:
-            StateError: they cannot be written.
-        """
-        if not self._is_swept:
-            self._store.write("DELETE FROM assertion WHERE leaf >= ?", [(first,)])
-            self._store.write("UPDATE assertion SET replaced = NULL WHERE replaced >= ?", [(first,)])
-        write_rows(self._store, rows)
-
-    def check(self, tally: AssertionTally, size: int) -> None:
-        """Compare the table with what the first ``size`` leaves add up to; inside a snapshot.
-
-        Raises:
-            IndexUnverifiedError: they differ; nothing may be answered from the table.
-            LogRefusedError: the log gives one id to two assertions.
-            StateError: it cannot be read.
-        """
-        if self._store.outdated:
-            message = (
-                f"{self._store.path}: made by an older program, the table of assertions is not there yet"
-            )
-            raise IndexUnverifiedError(message, hint="the next writing command brings it up to date")
-        check_rows(self._store, tally, size)
-        self._accounted = (tally, self._store.data_version())
-
-    def rebuild(self, tally: AssertionTally) -> None:
-        """Make the table from the leaves; the caller holds the writer lock.
-
-        Raises:
-            IndexUnverifiedError: the leaves are no longer those that were verified; nothing was changed.
-            LogRefusedError: the log gives one id to two assertions.
-            StateError, SidecarError: they cannot be read, or the table not be written.
-        """
-        with self._store.transaction():
-            rebuild_rows(self._store, tally)
-        self._accounted = (tally, self._store.data_version())
+    def rebuild(self, store: Store, tally: AssertionTally) -> None:
+        """See ``rebuild_rows``."""
+        rebuild_rows(store, tally)
 
 
 def write_rows(store: Store, rows: Sequence[AssertionRow]) -> None:

@@ -32,6 +32,7 @@ from sidecars.leaf import (
 from sidecars.lineage import Fork, Restoration
 from timeline.assertion_row import row_of
 from timeline.errors import LogRefusedError
+from timeline.register_row import register_row
 from timeline.understanding import FormatDecision, FormatRules
 from timeline.view import (
     AnchorDecision,
@@ -60,7 +61,7 @@ class LogFold:
         self._anchors, self._fork = before.anchors, before.fork
         self._restorations, self._recoveries = before.restorations, before.recoveries
         self._receipts, self._consents = before.receipts, before.consents
-        self._assertions = before.assertions
+        self._assertions, self._register = before.assertions, before.register
         self._spent: set[str] = set()
         """Receipts that were spent since."""
         self._sources = dict(zip(map(_id_of, before.sources), before.sources, strict=True))
@@ -104,6 +105,7 @@ class LogFold:
             self._recoveries,
             self._consents,
             self._assertions,
+            self._register,
         )
 
     def _add(self, leaf: Leaf, hashed: bytes) -> None:
@@ -137,6 +139,8 @@ class LogFold:
                 sources[body.enrollment_id] = msgspec.structs.replace(source, broken=body)
             case _:
                 self._add_statement(leaf)
+                if (row := register_row(leaf, hashed)) is not None:
+                    self._register = self._register.with_row(row)
 
     def _add_statement(self, leaf: Leaf) -> None:
         """What is about the whole log and no source."""

@@ -10,7 +10,7 @@ import sqlite3
 from contextlib import closing
 from typing import Any, Final
 
-SCHEMA_VERSION: Final = 2
+SCHEMA_VERSION: Final = 3
 """Number of the newest migration; kept in ``PRAGMA user_version``."""
 
 APPLICATION_ID: Final = 0x544C_4E31
@@ -100,7 +100,23 @@ _ASSERTIONS: Final = {
 }
 """What version 2 adds. ``replaced`` is the leaf of the first assertion that supersedes this one."""
 
-TABLES_OF: Final = {1: _FIRST, 2: {**_FIRST, **_ASSERTIONS}}
+_REGISTER: Final = {
+    "register": """CREATE TABLE register (
+    kind TEXT NOT NULL,
+    about TEXT NOT NULL,
+    leaf INTEGER NOT NULL,
+    hash BLOB NOT NULL,
+    PRIMARY KEY (kind, about, leaf)
+) STRICT, WITHOUT ROWID""",
+    "register_by_leaf": "CREATE INDEX register_by_leaf ON register (leaf)",
+}
+"""What version 3 adds: leaves of the evidence by kind and by what they are about."""
+
+TABLES_OF: Final = {
+    1: _FIRST,
+    2: {**_FIRST, **_ASSERTIONS},
+    3: {**_FIRST, **_ASSERTIONS, **_REGISTER},
+}
 """Every object of each version that can be opened; compared at every opening."""
 
 MIGRATION_OBJECTS: Final = frozenset(
@@ -155,6 +171,11 @@ def migrate(connection: sqlite3.Connection) -> None:
     @migrations()
     def m002_assertions(database: Any) -> None:  # noqa: ANN401  (as above)
         for statement in _ASSERTIONS.values():
+            database.execute(statement)
+
+    @migrations()
+    def m003_register(database: Any) -> None:  # noqa: ANN401  (as above)
+        for statement in _REGISTER.values():
             database.execute(statement)
 
     database = sqlite_utils.Database(connection, execute_plugins=False)

@@ -15,9 +15,10 @@ from sidecars.leaf import AnchorPolicy, AssertionEntry, Body, Extension, Leaf, P
 from sidecars.sidecar import PAYLOAD_TYPE, Sidecar
 from sidecars.store import Store as SidecarStore
 from sidecars.trust import Belief, Consistent
+from timeline.accounted import AccountedTable
 from timeline.anchors.errors import AnchorLostError
 from timeline.assertion_row import rows_of
-from timeline.assertions import AssertionTable
+from timeline.assertions import StoredAssertions
 from timeline.errors import (
     InitInterruptedError,
     StateBusyError,
@@ -41,6 +42,8 @@ from timeline.lock import hold_writer_lock
 from timeline.paths import Locations
 from timeline.ports import Ports
 from timeline.projection import SourceRows
+from timeline.register import StoredRegister
+from timeline.register_row import register_rows
 from timeline.remains import Stage, decide_stage, find_remains
 from timeline.store import Store, open_store
 from timeline.tlog import (
@@ -81,7 +84,8 @@ class State:
         self.followed: dict[int, tuple[int, SourceRows]] = {}
         """The rows of followed sources that were committed while this state was open, with the number of sidecars."""
         self._structure_checked = False
-        self.assertions = AssertionTable(store)
+        self.assertions = AccountedTable(store, StoredAssertions())
+        self.register = AccountedTable(store, StoredRegister())
         self.external = External(locations, ports, store, keystore.pins.origin)
         self._take(reading)
         self._database = (store.data_version(), find_inode(locations.database))
@@ -114,6 +118,7 @@ class State:
         self.accounted.clear()
         self.followed.clear()
         self.assertions.forget()
+        self.register.forget()
         self._belief = reading.finding.belief
         self._view = reading.view
         self._given_up = GIVEN_UP_MAX
@@ -256,6 +261,7 @@ class State:
 
         def write_projections(store: Store) -> None:
             self.assertions.append(self._belief.size, rows_of(batch.leaves, batch.hashes))
+            self.register.append(self._belief.size, register_rows(batch.leaves, batch.hashes))
             if project is not None:
                 project(store, batch.leaves)
 
@@ -274,6 +280,7 @@ class State:
             self.ports.probe(Step.DONE)
             self._given_up += sum(len(body.evicts) for body in bodies if isinstance(body, SidecarEntry))
             self.assertions.committed(self._view.assertions, view.assertions)
+            self.register.committed(self._view.register, view.register)
             self._belief, self._view, self._anchor, self._head = batch.belief, view, note, note
             if any(isinstance(body, AnchorPolicy) for body in bodies):
                 self.external.move_pin(present)

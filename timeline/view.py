@@ -20,6 +20,7 @@ from sidecars.leaf import (
 )
 from sidecars.lineage import Fork, Restoration
 from timeline.assertion_row import AssertionTally
+from timeline.register_row import RegisterTally
 from timeline.understanding import FormatRules
 
 
@@ -122,8 +123,8 @@ class LogView(msgspec.Struct, frozen=True, dict=True):
     """Everything that the log says at one size. ``anchors`` is the newest policy of external anchors, if any.
 
     ``fork`` says from which log this one goes on, if it is a fork; ``restorations`` and ``recoveries`` are all that it
-    states, oldest first; ``consents`` are the standing consents in force; ``assertions`` are tallied, and no more is
-    kept of them.
+    states, oldest first; ``consents`` are the standing consents in force; ``assertions`` and ``register`` are
+    tallied, and no more is kept of them.
     """
 
     policy: Policy | None = None
@@ -137,6 +138,7 @@ class LogView(msgspec.Struct, frozen=True, dict=True):
     recoveries: tuple[RecoveryMade, ...] = ()
     consents: Consents = ()
     assertions: AssertionTally = AssertionTally()
+    register: RegisterTally = RegisterTally()
 
     @property
     def simulated_host(self) -> bool:

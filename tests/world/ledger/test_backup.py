@@ -62,6 +62,6 @@ def test_an_old_database_comes_back(
     assert names(about(place)) == ["a"] * recorded
     store = open_store(place.locations.database)
     try:
-        assert (store.outdated, SCHEMA_VERSION) == (False, 2)
+        assert (store.outdated, SCHEMA_VERSION) == (False, 3)
     finally:
         store.close()
