@@ -6,6 +6,7 @@
 #   make bench   the measurements
 #   make agmi    a third party's tampering suite, fetched beside the environment (needs the network once)
 #   make injections  AgentDojo's injection strings by every way in, fetched beside the environment (the network once)
+#   make mutants change the code that decides, bit by bit, and see that tests notice (needs the network once)
 #   make e2e-hosts  the real Codex and Kimi Code against a scripted model (needs the rig: docs/hosts.md)
 #   make plugins plugin packages of all hosts, into dist/plugins
 #   make inspector  fetch the MCP Inspector, which tests/mcp then use (needs npm, and the network once)
@@ -18,13 +19,14 @@ STAMP := $(VENV)/.installed
 CODE  := timeline adapters sidecars tests benchmarks docs plugins
 AGMI  := .agmi_cache
 DOJO  := .agentdojo_cache
+MUTMUT := .mutmut_cache
 INSPECTOR := .inspector_cache
 
 # A host (Codex, Claude Code, King, Kimi Code) that runs make leaves its variables to us; so may the owner's own
 # TIMELINE_* settings. The demo and the tests must see neither.
 SCRUB := $(shell env | sed -nE 's/^((CODEX|CLAUDE|BLUN|KING|KIMI|AGENTSPINE|TIMELINE)[A-Za-z0-9_]*)=.*/-u \1/p')
 
-.PHONY: demo test check bench agmi injections e2e-hosts inspector plugins fix clean
+.PHONY: demo test check bench agmi injections mutants e2e-hosts inspector plugins fix clean
 
 demo: $(STAMP)
 	@env $(SCRUB) $(VENV)/bin/timeline demo
@@ -66,6 +68,17 @@ $(DOJO)/.installed: tests/injections/requirements.txt
 	    --target $(DOJO) --requirement $<
 	@touch $@
 
+# The tool finds pytest and what the tests need in our environment; TARGETS names some of tests/mutation/targets.py.
+mutants: $(STAMP) $(MUTMUT)/.installed
+	@env $(SCRUB) PYTHONPATH=$(CURDIR)/$(MUTMUT) $(PY) -m tests.mutation $(TARGETS)
+
+# Pinned by version: it brings compiled packages, of which every platform has its own bytes.
+$(MUTMUT)/.installed: tests/mutation/requirements.txt
+	@rm -rf $(MUTMUT)
+	@$(PY) -m pip install --quiet --disable-pip-version-check --only-binary :all: \
+	    --target $(MUTMUT) --requirement $<
+	@touch $@
+
 plugins: $(STAMP)
 	@$(PY) plugins/build.py dist/plugins
 
@@ -80,7 +93,7 @@ inspector:
 	@npm install --silent --no-audit --no-fund --prefix $(INSPECTOR) @modelcontextprotocol/inspector@0.15.0
 
 clean:
-	@rm -rf $(VENV) $(AGMI) $(DOJO) $(INSPECTOR) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	@rm -rf $(VENV) $(AGMI) $(DOJO) $(MUTMUT) $(INSPECTOR) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
 	@find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # Made again when pyproject.toml changes. A candidate is tried by running it: a pyenv shim exists but may not run.

@@ -12,11 +12,11 @@ from timeline.store import Store
 
 Tally = TypeVar("Tally")
 Row = TypeVar("Row")
-_Given = TypeVar("_Given", contravariant=True)
-_Added = TypeVar("_Added", contravariant=True)
+_Given_contra = TypeVar("_Given_contra", contravariant=True)
+_Added_contra = TypeVar("_Added_contra", contravariant=True)
 
 
-class Stored(Protocol[_Given, _Added]):
+class Stored(Protocol[_Given_contra, _Added_contra]):
     """How one table is written and read; ``name`` is what it is called in messages."""
 
     name: str
@@ -24,13 +24,13 @@ class Stored(Protocol[_Given, _Added]):
     def sweep(self, store: Store, first: int) -> None:
         """Take out what stands at leaf ``first`` and behind it."""
 
-    def write(self, store: Store, rows: Sequence[_Added]) -> None:
+    def write(self, store: Store, rows: Sequence[_Added_contra]) -> None:
         """Add rows behind those that are there."""
 
-    def check(self, store: Store, tally: _Given, size: int) -> None:
+    def check(self, store: Store, tally: _Given_contra, size: int) -> None:
         """Return only if the rows of the first ``size`` leaves are those of the tally."""
 
-    def rebuild(self, store: Store, tally: _Given) -> None:
+    def rebuild(self, store: Store, tally: _Given_contra) -> None:
         """Make every row anew from the leaves, inside a transaction."""
 
 

@@ -115,6 +115,13 @@ def test_what_was_replaced_stays_replaced() -> None:
     assert replaced(reversed(chain)) == replaced(chain)
 
 
+@pytest.mark.requirement("W9")
+def test_an_id_that_is_not_there_hides_no_other() -> None:
+    """Of what an assertion replaces, one may be of another reading; the rest is replaced all the same."""
+    old, new = recorded(entry("b"), entry("c", at=T0 + 1, supersedes=["a", "b"]))
+    assert replaced((old, new)) == {old.id: new.id}
+
+
 @pytest.mark.requirement("W5", "W9")
 def test_deciding_changes_nothing() -> None:
     """Assertions are values: what was given is the same afterwards, and cannot be changed."""
