@@ -4,6 +4,7 @@ Never two histories: all leaves ever seen are one sequence, and no size is ever 
 """
 
 import errno
+import itertools
 import random
 from collections import Counter
 from collections.abc import Callable
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.depth import is_due
 from tests.simulators.crash_child import index_and_die_at, index_and_kill_after
 from tests.simulators.faults import Faults, injected, pages_limited
 from tests.simulators.worlds import (
@@ -202,16 +204,16 @@ def test_a_refusing_disk_gives_an_error_of_ours(
 ) -> None:
     """The N-th system call or statement fails, N from 1 until none is met: success, or our error; then recovery."""
     operation = OPERATIONS[name]
-    points = 0
-    while True:
-        code, sqlite_name = DISK["full" if points % 2 else "failing"]
+    for points in itertools.count():
+        if not is_due(points, persistent, (False, True)):
+            continue
+        code, sqlite_name = DISK["full" if points // 2 % 2 else "failing"]
         faults = Faults(points + 1, code, sqlite_name, persistent)
         world, act, history = start(grown, operation, tmp_path / str(points))
         with injected(faults):
             refusal_of(lambda act=act, world=world: act(world.session))
         if not faults.fired:
             break
-        points += 1
         assert_recovers(world, history)
         if points % 7 == 0:  # finishing takes longer than all the rest
             assert_finishes(grown, operation, world, history)

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.depth import is_due
 from tests.e2e.offers import assert_good_one_works
 from tests.simulators.crash_child import init_and_die_at
 from tests.simulators.faults import Faults, KilledError, injected, kill_at
@@ -30,6 +31,7 @@ from timeline.tlog import Step
 
 STEPS = [step for step in Step if step is not Step.SIDECAR]
 KILLED = "killed"
+WAYS = (KILLED, "one call fails", "every call from there on fails")
 POINTS_MIN = 150
 """Fewer fault points would mean that the loop ended early or that calls go past the injection."""
 
@@ -102,10 +104,12 @@ def assert_completes(world: World) -> None:
 
 
 @pytest.mark.requirement("T66", "T67", "T69")
-@pytest.mark.parametrize("how", [KILLED, "one call fails", "every call from there on fails"])
+@pytest.mark.parametrize("how", WAYS)
 def test_an_init_stopped_at_any_call_is_completed_by_the_next(tmp_path: Path, how: str) -> None:
     """The N-th system call or statement fails or kills, N from 1 until none is met."""
     for points in itertools.count():
+        if not is_due(points, how, WAYS):
+            continue
         world = empty_world(tmp_path / str(points))
         code, sqlite_name = ((errno.ENOSPC, "SQLITE_FULL"), (errno.EIO, "SQLITE_IOERR_WRITE"))[points % 2]
         faults = Faults(points + 1, code, sqlite_name, persistent="every" in how)

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.depth import is_due
 from tests.e2e.test_crash import History
 from tests.simulators.crash_child import act_and_die_at
 from tests.simulators.faults import Faults, KilledError, injected, kill_at
@@ -158,27 +159,22 @@ def test_the_old_key_is_written_over_where_it_lay(world: World) -> None:
 # -- stopped anywhere ------------------------------------------------------------------------------------------
 
 KILLED = "killed"
+HOWS = (KILLED, "one call fails", "every call from there on fails")
+WAYS = (*(("rotate", how) for how in HOWS), ("rotate --lost", KILLED), ("revoke", KILLED))
 POINTS_MIN = 100
 """Fewer fault points would mean that the loop ended early or that calls go past the injection."""
 
 
 @pytest.mark.requirement("X7", "T66", "T67", "T69")
-@pytest.mark.parametrize(
-    ("name", "how"),
-    [
-        ("rotate", KILLED),
-        ("rotate", "one call fails"),
-        ("rotate", "every call from there on fails"),
-        ("rotate --lost", KILLED),
-        ("revoke", KILLED),
-    ],
-)
+@pytest.mark.parametrize(("name", "how"), WAYS)
 def test_a_change_stopped_at_any_call_is_finished_or_taken_back(
     small: World, tmp_path: Path, name: str, how: str
 ) -> None:
     """The N-th system call or statement fails or kills, N from 1 until none is met."""
     change, old, events = CHANGES[name], seed_of(log_key(small)), event_ids(small)
     for points in itertools.count():
+        if not is_due(points, how, HOWS):
+            continue
         world = change.prepare(small, tmp_path / str(points))
         history = History()
         history.look(world)
