@@ -5,6 +5,7 @@
 #   make check   format, lint, types, import layers
 #   make bench   the measurements
 #   make agmi    a third party's tampering suite, fetched beside the environment (needs the network once)
+#   make truth   how often the heaviest value is the true one, on public data sets beside the checkout
 #   make injections  AgentDojo's injection strings by every way in, fetched beside the environment (the network once)
 #   make mutants change the code that decides, bit by bit, and see that tests notice (needs the network once)
 #   make e2e-hosts  the real Codex and Kimi Code against a scripted model (needs the rig: docs/hosts.md)
@@ -26,7 +27,7 @@ INSPECTOR := .inspector_cache
 # TIMELINE_* settings. The demo and the tests must see neither.
 SCRUB := $(shell env | sed -nE 's/^((CODEX|CLAUDE|BLUN|KING|KIMI|AGENTSPINE|TIMELINE)[A-Za-z0-9_]*)=.*/-u \1/p')
 
-.PHONY: demo test check bench agmi injections mutants e2e-hosts inspector plugins fix clean
+.PHONY: demo test check bench truth agmi injections mutants e2e-hosts inspector plugins fix clean
 
 demo: $(STAMP)
 	@env $(SCRUB) $(VENV)/bin/timeline demo
@@ -42,6 +43,9 @@ check: $(STAMP)
 
 bench: $(STAMP)
 	@$(PY) -m benchmarks
+
+truth: $(STAMP)
+	@env $(SCRUB) $(PY) -m tests.grading.truth
 
 agmi: $(STAMP) $(AGMI)/.installed
 	@env $(SCRUB) PYTHONPATH=$(AGMI) $(PY) -m tests.agmi

@@ -126,6 +126,13 @@ class StateBehindError(RollbackError):
     reason = "state-behind-head"
 
 
+class ErasureUnstatedError(UnverifiedError):
+    """A leaf's bytes are gone, and no erasure that the owner has signed names it."""
+
+    reason = "erasure-unstated"
+    default_hint = "somebody took bytes out of the log; restore the newest backup"
+
+
 class LagError(UnverifiedError):
     """State, head and anchor differ by more than the one batch that a crash can leave."""
 

@@ -8,7 +8,6 @@ The format is in ``docs/spec/log.md``. An enrollment names the transcript by its
 rebuildable from leaves; whoever shows such a leaf to others shows the path.
 """
 
-from enum import StrEnum
 from typing import Annotated, Final, Literal, TypeAlias
 
 import msgspec
@@ -28,11 +27,24 @@ from sidecars.anchors import (
 from sidecars.assertion import AssertionEntry, check_assertion
 from sidecars.consent import CONSENTED_MS_MAX, ConsentPolicy, check_consent_policy
 from sidecars.envelope import parse_envelope, seal, verify_envelope
+from sidecars.erasure import (
+    FORGETTING,
+    Erasure,
+    ErasureBody,
+    Exclusion,
+    ForgetReport,
+    check_erasure,
+    check_exclusion,
+    check_report,
+)
 from sidecars.errors import MalformedError, PayloadTypeError, UnknownKeyError
+from sidecars.graded import GRADED, GradedBody, check_graded
 from sidecars.growth import Extension, Invalidation, PrefixProof
 from sidecars.keys import Signing, Verifier
+from sidecars.kind import SIGNED_BY, Kind, Role
 from sidecars.lineage import Fork, Restoration, check_fork
 from sidecars.merkle import leaf_hash as merkle_leaf_hash
+from sidecars.reasoned import REASONED, ReasonedBody, check_reasoned
 from sidecars.wire import (
     Count,
     Decimal,
@@ -72,7 +84,10 @@ __all__ = [
     "Enrollment",
     "EnrollmentBinding",
     "EpochReason",
+    "Erasure",
+    "Exclusion",
     "Extension",
+    "ForgetReport",
     "FormatPolicy",
     "Invalidation",
     "KeyEpoch",
@@ -107,57 +122,6 @@ EVICTS_MAX: Final = 4096
 _TYPE_PREFIX: Final = "application/vnd.timeline.leaf."
 _TYPE_SUFFIX: Final = ".v1+json"
 
-
-class Role(StrEnum):
-    """The two keys: the owner's consents and rules, the daemon's log key records (TUF's root and online roles)."""
-
-    OWNER = "owner"
-    LOG = "log"
-
-
-class Kind(StrEnum):
-    """What a leaf states. ``erasure`` has no body in this version and is refused."""
-
-    POLICY = "policy"
-    FORMAT_POLICY = "format-policy"
-    CONSENT_POLICY = "consent-policy"
-    ANCHOR_POLICY = "anchor-policy"
-    ANCHOR_RECOVERY = "anchor-recovery"
-    RESTORATION = "restoration"
-    FORK = "fork"
-    KEY_EPOCH = "key-epoch"
-    ENROLLMENT = "enrollment"
-    EXTENSION = "extension"
-    SIDECAR = "sidecar"
-    PREFIX_PROOF = "prefix-proof"
-    INVALIDATION = "invalidation"
-    REVOCATION = "revocation"
-    ASSERTION = "assertion"
-    ERASURE = "erasure"
-
-
-SIGNED_BY: Final = {
-    Kind.POLICY: Role.OWNER,
-    Kind.FORMAT_POLICY: Role.OWNER,
-    Kind.CONSENT_POLICY: Role.OWNER,
-    Kind.ANCHOR_POLICY: Role.OWNER,
-    Kind.ANCHOR_RECOVERY: Role.OWNER,
-    Kind.RESTORATION: Role.OWNER,
-    Kind.FORK: Role.OWNER,
-    Kind.KEY_EPOCH: Role.OWNER,
-    Kind.ENROLLMENT: Role.OWNER,
-    Kind.REVOCATION: Role.OWNER,
-    Kind.EXTENSION: Role.LOG,
-    Kind.SIDECAR: Role.LOG,
-    Kind.PREFIX_PROOF: Role.LOG,
-    Kind.INVALIDATION: Role.LOG,
-    Kind.ASSERTION: Role.LOG,
-}
-"""Which key a kind needs. A kind that is missing here cannot be signed, opened or admitted.
-
-Two bodies depart from it (``Leaf.signed_by``): an enrollment that names a standing consent needs the log key, and an
-assertion that is the owner's word the owner key.
-"""
 
 _EITHER: Final = frozenset({Kind.ENROLLMENT, Kind.ASSERTION})
 """Kinds whose bodies say which key they need: either key is tried, and the body decides once it is verified."""
@@ -290,6 +254,9 @@ Body: TypeAlias = (
     | Invalidation
     | Revocation
     | AssertionEntry
+    | ErasureBody
+    | ReasonedBody
+    | GradedBody
 )
 
 _KINDS: Final[dict[type, Kind]] = {
@@ -308,6 +275,9 @@ _KINDS: Final[dict[type, Kind]] = {
     Invalidation: Kind.INVALIDATION,
     Revocation: Kind.REVOCATION,
     AssertionEntry: Kind.ASSERTION,
+    **FORGETTING,
+    **REASONED,
+    **GRADED,
 }
 
 
@@ -440,11 +410,8 @@ def _check_leaf(leaf: Leaf) -> None:
     if not 0 <= leaf.index - leaf.batch_start < leaf.batch_size:
         raise MalformedError("a leaf's index must lie in its batch")
     match leaf.body:
-        case KeyEpoch(log_key=log_key, owner_key=owner_key):
-            Verifier.parse(log_key)
-            Verifier.parse(owner_key)
-            if (leaf.body.epoch == 0) != (leaf.body.reason == "first"):
-                raise MalformedError("epoch 0, and no other, must have the reason first")
+        case KeyEpoch():
+            _check_key_epoch(leaf.body)
         case ConsentPolicy():
             check_consent_policy(leaf.body)
         case AnchorPolicy():
@@ -455,11 +422,41 @@ def _check_leaf(leaf: Leaf) -> None:
             _check_enrollment(leaf.body)
         case AssertionEntry():
             check_assertion(leaf.body)
-        case SidecarEntry(evicts=evicts):
-            if list(evicts) != sorted(set(evicts)):
-                raise MalformedError("evicted digests must be sorted and unique")
+        case Erasure() | ForgetReport() | Exclusion():
+            _check_forgetting(leaf.body, leaf.batch_start)
+        case SidecarEntry():
+            _check_sidecar_entry(leaf.body)
         case _:
-            pass
+            _check_registered(leaf.body)
+
+
+def _check_key_epoch(body: KeyEpoch) -> None:
+    Verifier.parse(body.log_key)
+    Verifier.parse(body.owner_key)
+    if (body.epoch == 0) != (body.reason == "first"):
+        raise MalformedError("epoch 0, and no other, must have the reason first")
+
+
+def _check_sidecar_entry(body: SidecarEntry) -> None:
+    if list(body.evicts) != sorted(set(body.evicts)):
+        raise MalformedError("evicted digests must be sorted and unique")
+
+
+def _check_forgetting(body: Erasure | ForgetReport | Exclusion, batch_start: int) -> None:
+    match body:
+        case Erasure():
+            check_erasure(body, batch_start)
+        case ForgetReport():
+            check_report(body)
+        case Exclusion():
+            check_exclusion(body)
+
+
+def _check_registered(body: Body) -> None:
+    if isinstance(body, ReasonedBody):
+        check_reasoned(body)
+    elif isinstance(body, GradedBody):
+        check_graded(body)
 
 
 def _check_enrollment(body: Enrollment) -> None:

@@ -8,20 +8,20 @@ What it cannot see, and does not claim: a complete restore of state, head and an
 frozen. Both need someone outside who remembers (a witness).
 """
 
-from bisect import bisect_left
 from collections.abc import Sequence
 from enum import Enum, auto
 
 import msgspec
 
+from sidecars.belief import Belief, Epoch, extend_belief
 from sidecars.checkpoint import SignedCheckpoint, open_checkpoint
-from sidecars.consent import ConsentPolicy, Consents, check_consented, with_consent
-from sidecars.digest import Digest
+from sidecars.erased import ERASED_SALT, stored_hash
 from sidecars.errors import (
     AnchorAheadError,
     BrokenLinkError,
     DigestMismatchError,
     EquivocationError,
+    ErasureUnstatedError,
     LagError,
     OriginMismatchError,
     RollbackError,
@@ -29,62 +29,18 @@ from sidecars.errors import (
     UnknownKeyError,
 )
 from sidecars.keys import Verifier
-from sidecars.leaf import Enrollment, EpochReason, KeyEpoch, Leaf, Policy, leaf_hash, open_leaf
-from sidecars.lineage import FORK_INDEX, Fork
-from sidecars.merkle import Frontier
+from sidecars.leaf import Leaf, leaf_hash, open_leaf
 
-
-class Epoch(msgspec.Struct, frozen=True):
-    """One key epoch: ``log_key`` is in force from the leaf after ``leaf`` to the leaf that begins the next epoch.
-
-    ``at`` is the time of ``leaf`` (UTC milliseconds), the log's own word.
-    """
-
-    number: int
-    leaf: int
-    at: int
-    reason: EpochReason
-    log_key: Verifier
-
-
-class Belief(msgspec.Struct, frozen=True):
-    """What the leaves up to one size establish: the tree, the rules in force and every log key with its place.
-
-    ``consents`` are the standing consents in force: they say what the log key may enroll.
-    """
-
-    frontier: Frontier = msgspec.field(default_factory=Frontier)
-    policy: Policy | None = None
-    epochs: tuple[Epoch, ...] = ()
-    consents: Consents = ()
-
-    @property
-    def size(self) -> int:
-        """Leaves that are believed."""
-        return self.frontier.size
-
-    @property
-    def root(self) -> Digest:
-        """Root of the tree over them."""
-        return Digest(self.frontier.root())
-
-    @property
-    def log_key(self) -> Verifier | None:
-        """The log key in force, ``None`` before the first epoch."""
-        return self.epochs[-1].log_key if self.epochs else None
-
-    @property
-    def head_keys(self) -> tuple[Verifier, ...]:
-        """The keys that must all sign a head of this size; right after a rotation the key before it is one of them."""
-        last = self.epochs[-2:]
-        if len(last) > 1 and last[-1].reason == "rotation" and last[-1].leaf + 1 == self.size:
-            return tuple(epoch.log_key for epoch in last)
-        return tuple(epoch.log_key for epoch in last[-1:])
-
-    def key_at(self, index: int) -> Verifier | None:
-        """The log key in force at a leaf, ``None`` before the first epoch: no newer key speaks for an older leaf."""
-        before = bisect_left(self.epochs, index, key=lambda epoch: epoch.leaf)
-        return self.epochs[before - 1].log_key if before else None
+__all__ = [
+    "AnchorRepairable",
+    "Belief",
+    "Consistent",
+    "Epoch",
+    "Finding",
+    "HeadRepairable",
+    "TrustedLog",
+    "extend_belief",
+]
 
 
 class Consistent(msgspec.Struct, frozen=True):
@@ -125,7 +81,7 @@ class TrustedLog:
     Order of admission
         1. ``admit_anchor``: what was believed last time, kept apart from the state;
         2. ``admit_head``: what the state claims; it may not be older than the anchor;
-        3. ``admit_leaf``: every leaf in index order;
+        3. ``admit_leaf``, or ``admit_erased`` for one whose bytes are gone: every leaf in index order;
         4. ``finish``: the three must agree, or differ by exactly the one batch that a crash can leave.
 
     Out of order is ``RuntimeError``: the caller's mistake, not the log's. A refusal raises ``SidecarError`` and
@@ -135,7 +91,8 @@ class TrustedLog:
     replace it. ``log_keys`` are the log keys that head and anchor may be signed with, one as a rule, two while a
     key change is being committed; which of them was in force is decided by the key-epoch leaves.
 
-    ``believed`` is an earlier ``Consistent.belief`` of the same process: only newer leaves are then admitted.
+    ``believed`` is an earlier ``Consistent.belief`` of the same process: only newer leaves are then admitted. Where one
+    of them erases an older leaf (``erasures_due``), the log has to be read again from its first leaf on.
     """
 
     def __init__(
@@ -156,7 +113,11 @@ class TrustedLog:
         self._anchor: SignedCheckpoint | None = None
         self._head: SignedCheckpoint | None = None
         self._batch: tuple[int, int] | None = None
-        """Start and size of the batch that the last admitted leaf belongs to."""
+        """Start and size of the batch that the last admitted leaf belongs to; ``None`` where no leaf says so."""
+        self._unbatched_from: int | None = None
+        """Where the erased leaves begin that were admitted last, as far as no leaf says which batches they were of."""
+        self._gone: set[int] = set()
+        """Leaves whose bytes are gone."""
         self._newest_hash = b""
         self._ends: dict[int, Belief] = {self._base.size: self._base}
         """What was believed at the ends of batches, where head or anchor stand."""
@@ -230,10 +191,44 @@ class TrustedLog:
         belief = extend_belief(self._belief, leaf, hashed, self._owner)
         # All checks are done: from here on nothing raises.
         self._belief, self._newest_hash = belief, hashed
-        self._batch = (leaf.batch_start, leaf.batch_size)
+        self._batch, self._unbatched_from = (leaf.batch_start, leaf.batch_size), None
+        for size in range(leaf.batch_start + 1, leaf.index + 1):
+            self._ends.pop(size, None)  # taken for an end while the leaves before it said nothing
         if leaf.is_last_of_batch and belief.size in self._marks():
             self._ends[belief.size] = belief
         return leaf
+
+    def admit_erased(self, kept: bytes) -> None:
+        """Take the next leaf where its bytes are gone; ``kept`` stands where its envelope stood.
+
+        Raises:
+            MalformedError: it is no hash.
+            BrokenLinkError: it is the first leaf.
+            LagError: it stands behind the head. No leaf goes before the head signs the erasure that names it.
+        """
+        self._expect(_Stage.LEAVES)
+        hashed, place = stored_hash(ERASED_SALT, kept), self._belief.size
+        if self._belief.policy is None:
+            raise BrokenLinkError("leaf 0: the first leaf must be a policy")
+        if place >= self._head_now().checkpoint.size:
+            raise LagError(f"leaf {place}: an erased leaf must stand before the head's size")
+        if not self._is_inside_batch():
+            self._batch = None
+            self._unbatched_from = place if self._unbatched_from is None else self._unbatched_from
+        belief = msgspec.structs.replace(self._belief, frontier=self._belief.frontier.append(hashed))
+        self._belief, self._newest_hash = belief, hashed
+        self._gone.add(place)
+        # A batch may end at any erased leaf, until a leaf behind it says that its own had begun before.
+        if belief.size in self._marks() and not self._is_inside_batch():
+            self._ends[belief.size] = belief
+
+    @property
+    def erasures_due(self) -> tuple[int, ...]:
+        """Leaves that erasures name and whose bytes were admitted all the same, or were not looked at now; in order.
+
+        Nothing may be answered from a log in which one is due.
+        """
+        return tuple(sorted(self._belief.erased - self._base.erased - self._gone))
 
     def finish(self) -> Finding:
         """Compare what was admitted; believe it, or say which one repair is due.
@@ -241,6 +236,7 @@ class TrustedLog:
         Raises:
             StateBehindError: fewer leaves than the head signs.
             BrokenLinkError: the last batch is not complete, or head or anchor stand inside one.
+            ErasureUnstatedError: the bytes of a leaf are gone that no erasure names.
             DigestMismatchError: the leaves do not lead to the head's root.
             UnknownKeyError: head or anchor are not signed by the keys that their size needs, or the log key in force
                 is not a pinned one.
@@ -251,6 +247,7 @@ class TrustedLog:
         anchor, head = self._anchor_now(), self._head_now()
         self._refuse_unfinished(head)
         self._refuse_unpinned()
+        self._refuse_unstated()
         if self._end_at(head, "head").root != head.checkpoint.root:
             raise DigestMismatchError(
                 f"the leaves must lead to the head's root at size {head.checkpoint.size}"
@@ -303,6 +300,10 @@ class TrustedLog:
         if leaf.root != str(belief.root):
             raise BrokenLinkError(f"leaf {belief.size}: its root must be that of the tree before it")
         batch = (leaf.batch_start, leaf.batch_size)
+        if self._unbatched_from is not None:
+            if leaf.batch_start < self._unbatched_from:
+                raise BrokenLinkError(f"leaf {belief.size}: a batch must not reach into the one before it")
+            return
         if self._is_inside_batch() and batch != self._batch:
             raise BrokenLinkError(f"leaf {belief.size}: the batch before it must be complete")
         if not self._is_inside_batch() and leaf.batch_start != leaf.index:
@@ -325,6 +326,14 @@ class TrustedLog:
             raise UnknownKeyError(
                 f"the log key in force after leaf {self._belief.epochs[-1].leaf} must be a pinned one",
                 hint="state and trust are of different key epochs: restore the newest of both",
+            )
+
+    def _refuse_unstated(self) -> None:
+        """Prevent whoever can write the database from taking out what he wishes unsaid."""
+        unstated = sorted(self._gone - self._belief.erased)
+        if unstated:
+            raise ErasureUnstatedError(
+                f"leaf {unstated[0]}: its bytes are gone, an erasure signed by the owner must name it"
             )
 
     def _refuse_unfinished(self, head: SignedCheckpoint) -> None:
@@ -366,67 +375,6 @@ class TrustedLog:
         raise LagError(
             f"state {self.size}, head {head_size} and anchor {anchor_size} are more than one batch apart"
         )
-
-
-def extend_belief(belief: Belief, leaf: Leaf, hashed: bytes, owner: Verifier) -> Belief:
-    """What is believed with one more leaf, whose signature and place were checked; rules and keys change only here.
-
-    ``hashed`` is the leaf's hash in the tree.
-
-    Raises:
-        BrokenLinkError: against the rules for policies, epochs and standing consents.
-        UnknownKeyError: a key epoch or a fork names another owner key than ``owner``.
-    """
-    policy, epochs, consents = belief.policy, belief.epochs, belief.consents
-    match leaf.body:
-        case Policy() as body:
-            if policy is not None and policy.simulated_host != body.simulated_host:
-                raise BrokenLinkError(
-                    f"leaf {leaf.index}: only the first leaf says whether a host is simulated"
-                )
-            policy = body
-        case KeyEpoch() as body:
-            epochs = (*epochs, _check_epoch(epochs, leaf, body, owner))
-        case Fork() as body:
-            _check_declaration(leaf, body, owner)
-        case ConsentPolicy() as body:
-            consents = with_consent(consents, leaf.index, leaf.at, body)
-        case Enrollment(consent=int(named)) as body:
-            # Signed by the log key, as its signature was checked: nothing but the named consent speaks for it.
-            bound, follow = body.binding, body.mode == "follow"
-            check_consented(
-                consents, leaf.index, named, host=bound.host, project=bound.project, follow=follow
-            )
-        case _:
-            pass
-    if policy is None:
-        raise BrokenLinkError("leaf 0: the first leaf must be a policy")
-    return Belief(belief.frontier.append(hashed), policy, epochs, consents)
-
-
-def _check_epoch(epochs: Sequence[Epoch], leaf: Leaf, body: KeyEpoch, owner: Verifier) -> Epoch:
-    log_key = Verifier.parse(body.log_key)
-    if body.epoch != len(epochs):
-        raise BrokenLinkError(f"leaf {leaf.index}: key epochs must count from 0 without gaps")
-    if body.owner_key != str(owner):
-        raise UnknownKeyError(f"leaf {leaf.index}: a key epoch must name the pinned owner key")
-    if log_key.name != leaf.origin:
-        raise BrokenLinkError(f"leaf {leaf.index}: a log key must bear the log's origin as its name")
-    if log_key.ref in {epoch.log_key.ref for epoch in epochs}:
-        # A revoked key that came back would speak again, and signatures of two epochs could not be told apart.
-        raise BrokenLinkError(f"leaf {leaf.index}: a log key must not come into force twice")
-    if epochs and leaf.batch_size != 1:
-        # The head of exactly this leaf is the one that both keys sign.
-        raise BrokenLinkError(f"leaf {leaf.index}: a key change must be a batch of its own")
-    return Epoch(body.epoch, leaf.index, leaf.at, body.reason, log_key)
-
-
-def _check_declaration(leaf: Leaf, body: Fork, owner: Verifier) -> None:
-    """Prevent a log from changing its descent later, and one owner's fork from being taken over by another."""
-    if leaf.index != FORK_INDEX:
-        raise BrokenLinkError(f"leaf {leaf.index}: a fork must be declared by leaf {FORK_INDEX}")
-    if body.owner_key != str(owner):
-        raise UnknownKeyError(f"leaf {leaf.index}: a fork must name the pinned owner key")
 
 
 def _present(signed: SignedCheckpoint | None) -> SignedCheckpoint:

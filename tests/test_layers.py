@@ -70,6 +70,21 @@ def test_every_contract_is_kept() -> None:
             "Of the world model only the ledger reads and writes",
         ),
         ("timeline/world/secrets.py", "import os", "Of the world model only the ledger reads and writes"),
+        (
+            "timeline/reasoning/rendering.py",
+            "import timeline.reasoning.mediation",
+            "Rendering does not know the resolver",
+        ),
+        (
+            "timeline/answers.py",
+            "import timeline.reasoning.resolution",
+            "Only the view and the mediator know decisions",
+        ),
+        (
+            "timeline/reasoning/world.py",
+            "import timeline.reasoning.witness",
+            "Only the view and the mediator know decisions",
+        ),
     ],
 )
 def test_a_forbidden_import_breaks_its_contract(copy: Path, file: str, line: str, contract: str) -> None:

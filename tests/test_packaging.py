@@ -89,6 +89,8 @@ def test_wheel_adds_one_name_to_site_packages(built: Path) -> None:
     assert "timeline/_bundled/adapters/record.py" in names
     assert "timeline/_bundled/sidecars/envelope.py" in names
     assert "timeline/anchors/postgres.sql" in names
+    cases = [name for name in names if name.startswith("timeline/reasoning/cases/")]
+    assert len(cases) == len(list((ROOT / "timeline" / "reasoning" / "cases").glob("*.json"))) == 24
     assert not [name for name in names if "__pycache__" in name or name.startswith("timeline/_bundled/tests")]
 
 

@@ -14,6 +14,7 @@ import msgspec
 from sidecars.consent import StandingConsent
 from sidecars.event import CORRECTION, USER_MESSAGE, Event, Run
 from sidecars.leaf import Enrollment
+from timeline.binding import session_ref_of
 from timeline.clock import format_utc
 from timeline.search import Answer, Card, Status
 from timeline.terms import Query
@@ -355,10 +356,7 @@ def _digest_of(source: EnrolledSource, generation: Generation) -> str:
 
 def session_ref(enrollment: Enrollment) -> str:
     """The opaque reference of a session in its scope."""
-    wire = enrollment.binding
-    names = ("host", "user", "tenant", "project", "task", "goal", "portal", "thread", "session")
-    parts = [f"{name}:{getattr(wire, name) or ''}" for name in names]
-    return "session-ref:" + hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
+    return session_ref_of(enrollment.binding)
 
 
 def _judgement(judgement: Judgement | None) -> Json:

@@ -18,7 +18,8 @@ class AssertionRow(msgspec.Struct, frozen=True, array_like=True):
     """One assertion without its value and without what only a reader of it wants to know.
 
     ``value_digest`` is the SHA-256 of the value's text, ``hash`` the leaf's hash in the tree: of its salt and its
-    exact envelope, the value and the signature with it. Times are UTC milliseconds.
+    exact envelope, the value and the signature with it. ``derived`` are the ids of everything that it was derived
+    from, sorted. Times are UTC milliseconds.
     """
 
     leaf: int
@@ -37,6 +38,10 @@ class AssertionRow(msgspec.Struct, frozen=True, array_like=True):
     observed_at: int
     expires_at: int | None
     supersedes: tuple[str, ...]
+    starts_at: int | None
+    purposes: tuple[str, ...]
+    about: str | None
+    derived: tuple[str, ...]
     value_digest: bytes
     hash: bytes
 
@@ -76,6 +81,10 @@ def row_of(leaf: Leaf, entry: AssertionEntry, hashed: bytes) -> AssertionRow:
         observed_at=entry.observed_at,
         expires_at=entry.expires_at,
         supersedes=entry.supersedes,
+        starts_at=entry.starts_at,
+        purposes=entry.purposes,
+        about=entry.about,
+        derived=() if entry.derivation is None else entry.derivation.dependencies,
         value_digest=hashlib.sha256(entry.value.encode()).digest(),
         hash=hashed,
     )

@@ -12,6 +12,7 @@ import msgspec
 
 from sidecars.assertion import AssertionEntry
 from sidecars.envelope import parse_envelope
+from sidecars.erased import is_erased
 from sidecars.leaf import Kind, leaf_hash, parse_leaf, payload_type
 from timeline.assertion_row import AssertionRow, AssertionTally, row_of
 from timeline.errors import IndexUnverifiedError, LogRefusedError
@@ -19,15 +20,16 @@ from timeline.store import Store
 
 _COLUMNS: Final = (
     'a.leaf, a.id, a.tenant, a.subject, a.predicate, a.project, a.user, a.privacy, a."group", a.portal, a.thread, '
-    "a.evidence_kind, a.knowledge, a.observed_at, a.expires_at, a.supersedes, a.value_digest, a.hash, a.replaced"
+    "a.evidence_kind, a.knowledge, a.observed_at, a.expires_at, a.supersedes, a.starts_at, a.purposes, a.about, "
+    "a.derived, a.value_digest, a.hash, a.replaced"
 )
-_SUPERSEDES: Final = 15
-"""Where in a row the ids stand that it supersedes; stored as the text of a JSON array."""
+_LISTS: Final = (15, 17, 19)
+"""Where in a row lists stand (what it supersedes, its purposes, what it was derived from): the text of a JSON array."""
 
 _INSERT: Final = (
     "INSERT OR REPLACE INTO assertion (leaf, id, tenant, subject, predicate, project, user, privacy, "
-    '"group", portal, thread, evidence_kind, knowledge, observed_at, expires_at, supersedes, value_digest, '
-    "hash) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
+    '"group", portal, thread, evidence_kind, knowledge, observed_at, expires_at, supersedes, starts_at, purposes, '
+    "about, derived, value_digest, hash) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)"
 )
 _TYPE: Final = payload_type(Kind.ASSERTION)
 
@@ -178,6 +180,8 @@ def rebuild_rows(store: Store, tally: AssertionTally) -> None:
 def _rows_of_leaves(store: Store) -> Iterator[AssertionRow]:
     # Written while it is read: the rows go into another table.
     for _index, salt, envelope in store.leaves():
+        if is_erased(salt):
+            continue
         parsed = parse_envelope(envelope)
         if parsed.payload_type != _TYPE:
             continue
@@ -189,13 +193,15 @@ def _rows_of_leaves(store: Store) -> Iterator[AssertionRow]:
 
 def _stored(row: AssertionRow) -> tuple[object, ...]:
     values = list(msgspec.structs.astuple(row))
-    values[_SUPERSEDES] = msgspec.json.encode(row.supersedes).decode()
+    for place in _LISTS:
+        values[place] = msgspec.json.encode(values[place]).decode()
     return tuple(values)
 
 
 def _read(store: Store, columns: list[object]) -> AssertionRow:
     try:
-        columns[_SUPERSEDES] = msgspec.json.decode(str(columns[_SUPERSEDES]))
+        for place in _LISTS:
+            columns[place] = msgspec.json.decode(str(columns[place]))
         return msgspec.convert(columns, AssertionRow)
     except (ValueError, RecursionError):
         message = f"{store.path}: a row of the table of assertions is not one that was written here"

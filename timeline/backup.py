@@ -28,7 +28,13 @@ from timeline.errors import (
     StateUnwritableError,
 )
 from timeline.files import create_private, is_there, make_directory, read_private, write_atomic
-from timeline.limits import CONFIG_BYTES_MAX, KEY_BYTES_MAX, LOG_READS_MAX, NOTE_BYTES_MAX
+from timeline.limits import (
+    CONFIG_BYTES_MAX,
+    KEY_BYTES_MAX,
+    LOG_READS_MAX,
+    NOTE_BYTES_MAX,
+    SUPPRESSION_BYTES_MAX,
+)
 from timeline.lock import hold_writer_lock
 from timeline.manifest import (
     ANCHOR,
@@ -39,6 +45,8 @@ from timeline.manifest import (
     MEMORIES,
     PINS,
     SETTINGS,
+    SUPPRESSION,
+    SUPPRESSION_KEY,
     Manifest,
     Member,
     order_members,
@@ -151,6 +159,15 @@ def _copy_moment(locations: Locations, copy: Locations, progress: Progress) -> N
         files = _read_files(locations)
         with live.snapshot():
             live.copy_to(copy.database, progress)
+        # Only ever added to: read behind the database, the list holds what its log says was forgotten, and the key.
+        files += [
+            (path, read_private(path, size_max=size_max))
+            for path, size_max in (
+                (locations.suppression, SUPPRESSION_BYTES_MAX),
+                (locations.suppression_key, KEY_BYTES_MAX),
+            )
+            if is_there(locations.suppression) and is_there(locations.suppression_key)
+        ]
     finally:
         live.close()
     for folder in (copy.trust, copy.config):
@@ -232,8 +249,9 @@ def _copy_sidecars(locations: Locations, copy: Locations, state: State) -> None:
 def _names(copy: Locations, digests: Sequence[str]) -> list[str]:
     memories = [f"{MEMORIES}{path.name}" for path in _memories(copy)]
     settings = [SETTINGS] if is_there(copy.settings) else []
+    forgotten = [SUPPRESSION, SUPPRESSION_KEY] if is_there(copy.suppression) else []
     sidecars = [sidecar_name(Digest.parse(digest)) for digest in digests]
-    return [PINS, DATABASE, HEAD, ANCHOR, ANCHOR_PIN, *KEYS, *memories, *settings, *sidecars]
+    return [PINS, DATABASE, HEAD, ANCHOR, ANCHOR_PIN, *KEYS, *forgotten, *memories, *settings, *sidecars]
 
 
 def _member(copy: Locations, name: str) -> Member:

@@ -4,6 +4,7 @@ Scope comes from the host's hook input, the environment and the owner's configur
 tool argument (T8). A field that is missing, partial or of another form makes no binding at all.
 """
 
+import hashlib
 import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
@@ -115,3 +116,10 @@ def binding_of(wire: "EnrollmentBinding") -> Binding:
     if wire.portal is not None and wire.thread is not None:
         route = Route(wire.portal, wire.thread)
     return Binding(wire.host, wire.session, wire.user, wire.tenant, wire.project, wire.task, wire.goal, route)
+
+
+def session_ref_of(wire: "EnrollmentBinding") -> str:
+    """The opaque reference of a session in its scope."""
+    names = ("host", "user", "tenant", "project", "task", "goal", "portal", "thread", "session")
+    parts = [f"{name}:{getattr(wire, name) or ''}" for name in names]
+    return "session-ref:" + hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]

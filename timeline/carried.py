@@ -21,8 +21,8 @@ from sidecars.carried import (
     sign_carried,
 )
 from sidecars.checkpoint import Checkpoint
+from sidecars.erased import stored_hash
 from sidecars.errors import DigestMismatchError
-from sidecars.leaf import leaf_hash
 from sidecars.merkle import root_of
 from sidecars.minisign import SIGNATURE_FILE_BYTES_MAX, MinisignKey, is_signature_file
 from timeline.anchors.errors import AnchorFileError
@@ -78,7 +78,7 @@ def committed_hashes(state: State) -> tuple[bytes, ...]:
     for index, salt, envelope in state.store.leaves():
         if index >= state.belief.size:  # committed since this state was opened
             break
-        hashes.append(leaf_hash(salt, envelope))
+        hashes.append(stored_hash(salt, envelope))
     if root_of(hashes) != state.belief.root.raw:
         raise DigestMismatchError("the leaves must be those that were read before")
     return tuple(hashes)

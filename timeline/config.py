@@ -30,9 +30,11 @@ _TOP = {
     "follow_seconds",
     "strict_formats",
     "cross_provider",
+    "stop_hook",
     "project",
 }
 _SCOPE = {"tenant", "user", "task", "goal"}
+_STOP_HOOK = {"check_claims"}
 
 
 class Scope(msgspec.Struct, frozen=True):
@@ -48,7 +50,8 @@ class Config(msgspec.Struct, frozen=True):
     """The configuration as it is in force.
 
     ``strict_formats`` refuses every file of which anything was not understood (ADR 0001). ``cross_provider`` lets a
-    search ask a session of another host, where the call asks for it as well (T26).
+    search ask a session of another host, where the call asks for it as well (T26). ``check_claims`` lets the hook at
+    Stop tell the user which claims of the agent's message captured runs support.
     """
 
     scope: Scope
@@ -57,6 +60,7 @@ class Config(msgspec.Struct, frozen=True):
     strict_formats: bool = False
     follow_seconds: int = FOLLOW_SECONDS_DEFAULT
     cross_provider: bool = False
+    check_claims: bool = True
 
     def bind(self, *, host: str, session: str, project: str, route: Route | None = None) -> Binding:
         """The binding of one session of one project.
@@ -115,11 +119,14 @@ def _parse_config(path: Path, content: bytes) -> Config:
         path, found, "follow_seconds", FOLLOW_SECONDS_DEFAULT, (FOLLOW_SECONDS_MIN, FOLLOW_SECONDS_MAX)
     )
     strict, cross_provider = (_flag(path, found, name) for name in ("strict_formats", "cross_provider"))
+    stop_hook = _table(path, "stop_hook", found.get("stop_hook", {}))
+    _check_keys(path, "stop_hook", stop_hook, _STOP_HOOK)
+    check_claims = _flag(path, stop_hook, "check_claims", prefix="stop_hook.", default=True)
     projects = {
         name: _scope(path, f"project.{name}", _table(path, f"project.{name}", table), base)
         for name, table in _table(path, "project", found.get("project", {})).items()
     }
-    return Config(base, recall, projects, strict, follow, cross_provider)
+    return Config(base, recall, projects, strict, follow, cross_provider, check_claims)
 
 
 def write_default_config(path: Path, config: Config) -> None:
@@ -146,6 +153,9 @@ def write_default_config(path: Path, config: Config) -> None:
         "# Let the agent's searches also ask sessions of other hosts, where it says so:",
         "# cross_provider = true",
         "",
+        "# Do not tell me, when an agent stops, which claims of its message captured runs support:",
+        "# stop_hook = { check_claims = false }",
+        "",
         "[scope]",
         f'tenant = "{config.scope.tenant}"',
         f'user = "{config.scope.user}"',
@@ -167,10 +177,12 @@ def _seconds(path: Path, found: dict[str, object], name: str, default: int, boun
     return value
 
 
-def _flag(path: Path, found: dict[str, object], name: str) -> bool:
-    value = found.get(name, False)
+def _flag(
+    path: Path, found: dict[str, object], name: str, *, prefix: str = "", default: bool = False
+) -> bool:
+    value = found.get(name, default)
     if type(value) is not bool:
-        message = f"{path}: field {name}: must be true or false"
+        message = f"{path}: field {prefix}{name}: must be true or false"
         raise ConfigError(message)
     return value
 

@@ -13,6 +13,7 @@ from sidecars.leaf import ConsentPolicy, Enrollment
 from timeline.config import load_config
 from timeline.enrolling import record_enrollment
 from timeline.errors import ReceiptUnavailableError, SourceError
+from timeline.forgetting.intake import is_source_refused
 from timeline.guard.enrollment import is_following
 from timeline.guard.errors import ConsentHostError, ConsentUnchangedError
 from timeline.guard.prompted import shows_new_prompt
@@ -132,6 +133,8 @@ def may_spend(session: Session, receipt: Receipt) -> bool:
     if receipt.expires_at <= now_ms:
         return False
     with session.reading_local() as state:
+        if is_source_refused(state, receipt.binding, receipt.source.path):
+            return False
         return decide_spending(state.view, receipt, now_ms) is not None
 
 
@@ -140,8 +143,8 @@ def spend_on_consent(session: Session, receipt: Receipt) -> Enrollment | None:
 
     For the daemon: it asks at the next event of the session or change of the file, since hosts write the prompt after
     their hook has returned, and asks again as long as the receipt lasts. Waits for nothing. ``None`` where no consent
-    is in force, the session is followed already or was revoked, the prompt is not to be seen (yet), or the receipt is
-    gone: nothing is spent then.
+    is in force, the session is followed already, was revoked, forgotten or excluded, the prompt is not to be seen
+    (yet), or the receipt is gone: nothing is spent then.
 
     Raises:
         ReceiptChangedError: another file stands at the path.
@@ -151,6 +154,8 @@ def spend_on_consent(session: Session, receipt: Receipt) -> Enrollment | None:
     with session.reading_local() as state:
         if decide_spending(state.view, receipt, session.ports.clock.now_ms()) is None:
             return None
+        if is_source_refused(state, receipt.binding, receipt.source.path):
+            return None
         adapter = adapter_for(state.view.formats, receipt.binding.host)
     # Outside of the lock: up to 16 MiB are read.
     if not shows_new_prompt(receipt, adapter, project_of):
@@ -159,7 +164,7 @@ def spend_on_consent(session: Session, receipt: Receipt) -> Enrollment | None:
     with session.writing() as state:
         now_ms = session.ports.clock.now_ms()
         consent = decide_spending(state.view, receipt, now_ms)
-        if consent is None:
+        if consent is None or is_source_refused(state, receipt.binding, receipt.source.path):
             return None
         try:
             spent = spend_receipt(state.store, state.keystore, receipt.id, now_ms)

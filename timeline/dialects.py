@@ -5,7 +5,8 @@ it does not know, and then lets the tool run. It is one line that ends in a newl
 whose end is missing can be told from a whole one (``timeline.hooks``). Where a host has no way to take an answer,
 nothing is printed: saying it in another way would fail open or reach the model as text.
 
-What a person typed is not kept, and neither is what a tool answered.
+What a person typed is not kept, and neither is what a tool answered. The agent's last message is handed on at Stop,
+where its host gives it, and nobody keeps it.
 The measurements behind each rule: docs/spec/hooks.md.
 """
 
@@ -22,7 +23,7 @@ from sidecars.identity import strict_loads_with_floats
 from timeline.binding import names_group
 from timeline.errors import HookInputError
 from timeline.hosts import HOSTS, Host
-from timeline.limits import HOOK_INPUT_BYTES_MAX, PATH_BYTES_MAX
+from timeline.limits import HOOK_INPUT_BYTES_MAX, HOOK_MESSAGE_CHARACTERS_MAX, PATH_BYTES_MAX
 
 CONTEXT_CHARACTERS_MAX: Final = 10_000
 """What Claude Code takes as ``additionalContext``; longer text is cut off for every host."""
@@ -36,6 +37,9 @@ KIMI_PLUGIN_PREFIX: Final = "mcp__plugin-timeline_timeline__"
 TOOL_PREFIXES: Final = (TOOL_PREFIX, CLAUDE_PLUGIN_PREFIX, KIMI_PLUGIN_PREFIX)
 """What hosts put before the names of the guarded tools: of the server ``timeline``, and of the plugins of that name."""
 
+STOP: Final = "Stop"
+"""The event at which an agent has said its last message of a turn."""
+
 _NAME_CHARACTERS_MAX: Final = 256
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
@@ -45,7 +49,9 @@ class HookEvent(msgspec.Struct, frozen=True, kw_only=True):
 
     ``thread`` is the agent within the session that it is about, ``None`` for the session itself or where the host
     does not say. ``tool_input`` is what the model wrote, whole. ``source`` is how a session came to start.
-    ``names_group``: the input claims a group, and nothing is given to one (T8).
+    ``message`` is the agent's last message at Stop, at most ``HOOK_MESSAGE_CHARACTERS_MAX`` characters of it, in memory
+    only; ``goes_on``: a hook has already kept the agent from stopping. ``names_group``: the input claims a group, and
+    nothing is given to one (T8).
     """
 
     host: str
@@ -59,6 +65,8 @@ class HookEvent(msgspec.Struct, frozen=True, kw_only=True):
     tool: str | None = None
     tool_input: Mapping[str, object] | None = None
     tool_use: str | None = None
+    message: str | None = None
+    goes_on: bool = False
     names_group: bool = False
 
 
@@ -84,7 +92,8 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     """One host's way. Names of sessions and folders are those of ``timeline.hosts``.
 
     ``tool_use`` are the fields that may name a tool use, ``agent`` the field that names an agent. ``context`` are the
-    events whose answer may put text before the model, and ``context_form`` is how.
+    events whose answer may put text before the model, and ``context_form`` is how. ``message`` is the field of Stop
+    with the agent's last message, and ``tells_user`` says that the host shows its user a ``systemMessage``.
     """
 
     subscriptions: tuple[Subscription, ...]
@@ -94,24 +103,29 @@ class Dialect(msgspec.Struct, frozen=True, kw_only=True):
     context: frozenset[str] = frozenset()
     context_form: ContextForm = ContextForm.ADDITIONAL
     stop_wants_json: bool = False
+    message: str | None = None
+    tells_user: bool = False
 
 
 _CONTEXT_EVENTS: Final = frozenset({"SessionStart", "UserPromptSubmit"})
 
 _CODEX: Final = Dialect(
-    # Every result is on disk when PostToolUse fires, failed ones too; so nothing is gained by a hook at Stop.
+    # Every result is on disk when PostToolUse fires, failed ones too; Stop is for the message's claims alone.
     subscriptions=(
         Subscription("SessionStart"),
         Subscription("UserPromptSubmit"),
         Subscription("PreToolUse", f"{TOOL_PREFIX}.*"),
         Subscription("PostToolUse", "Bash"),
         Subscription("PostCompact"),
+        Subscription(STOP),
     ),
     tool_use=("tool_use_id",),
     agent="agent_id",
     rewrites=True,
     context=_CONTEXT_EVENTS,
     stop_wants_json=True,
+    message="last_assistant_message",
+    tells_user=True,
 )
 _CLAUDE: Final = Dialect(
     subscriptions=(
@@ -121,14 +135,17 @@ _CLAUDE: Final = Dialect(
         Subscription("PostToolUse", "Bash|BashOutput"),
         Subscription("PostToolUseFailure", "Bash|BashOutput"),
         Subscription("PostCompact"),
-        Subscription("Stop"),
+        Subscription(STOP),
     ),
     tool_use=("tool_use_id",),
     agent="agent_id",
     context=_CONTEXT_EVENTS,
+    message="last_assistant_message",
+    tells_user=True,
 )
 _KIMI: Final = Dialect(
-    # One name that a version does not know drops all hooks: each of these is known from 0.10 to 2.1.
+    # One name that a version does not know drops all hooks: each of these is known from 0.10 to 2.1. At Stop it gives
+    # no message, and what is printed may come before the model: so nothing is.
     subscriptions=(
         Subscription("SessionStart"),
         Subscription("UserPromptSubmit"),
@@ -136,7 +153,7 @@ _KIMI: Final = Dialect(
         Subscription("PostToolUse", "Bash"),
         Subscription("PostToolUseFailure", "Bash"),
         Subscription("PostCompact"),
-        Subscription("Stop"),
+        Subscription(STOP),
     ),
     tool_use=("tool_call_id",),
     context=frozenset({"UserPromptSubmit"}),
@@ -189,9 +206,10 @@ def _event_of(host: Host, dialect: Dialect, found: Mapping[str, object]) -> Hook
         message = f"fields {' and '.join(dialect.tool_use)} of the hook's input differ"
         raise HookInputError(message)
     transcript = None if host.transcript_field is None else _optional_path(found, host.transcript_field)
+    event = _required(found, "hook_event_name")
     return HookEvent(
         host=host.name,
-        event=_required(found, "hook_event_name"),
+        event=event,
         session=_required(found, host.session_field),
         cwd=_given(host.cwd_field, _optional_path(found, host.cwd_field)),
         transcript=transcript,
@@ -201,6 +219,8 @@ def _event_of(host: Host, dialect: Dialect, found: Mapping[str, object]) -> Hook
         tool=_optional(found, "tool_name"),
         tool_input=_mapping(found, "tool_input"),
         tool_use=uses[0] if uses else None,
+        message=_message(dialect, found) if event == STOP else None,
+        goes_on=found.get("stop_hook_active") is True,
         names_group=names_group(found),
     )
 
@@ -241,6 +261,12 @@ def _no_text(name: str) -> HookInputError:
     return HookInputError(f"field {name} of the hook's input must be a text of its form")
 
 
+def _message(dialect: Dialect, found: Mapping[str, object]) -> str | None:
+    """The agent's last message. One of another form is none: only a hook that says nothing depends on it."""
+    said = None if dialect.message is None else found.get(dialect.message)
+    return said[:HOOK_MESSAGE_CHARACTERS_MAX] if isinstance(said, str) and said else None
+
+
 def _mapping(found: Mapping[str, object], name: str) -> Mapping[str, object] | None:
     value = found.get(name)
     if value is not None and not isinstance(value, dict):
@@ -253,7 +279,7 @@ def _mapping(found: Mapping[str, object], name: str) -> Mapping[str, object] | N
 
 def nothing(host: str, event: str) -> bytes:
     """The answer that changes nothing. Codex wants JSON at Stop, whatever it says."""
-    wants = DIALECTS[host].stop_wants_json and event in {"Stop", "SubagentStop"}
+    wants = DIALECTS[host].stop_wants_json and event in {STOP, "SubagentStop"}
     return b"{}\n" if wants else b""
 
 
@@ -307,6 +333,17 @@ def context(host: str, event: str, text: str) -> bytes:
             return _line(event, message=bounded) if fits else b""
         case ContextForm.ADDITIONAL:
             return _line(event, additionalContext=bounded)
+
+
+def tell_user(host: str, event: str, text: str) -> bytes:
+    """Text for the user alone, shown at Stop: it is neither a decision nor a word for the model, and the agent stops.
+
+    Where the host has no such way, or there is no text, the answer that changes nothing.
+    """
+    bounded = text.strip()[:CONTEXT_CHARACTERS_MAX]
+    if event != STOP or not DIALECTS[host].tells_user or not bounded:
+        return nothing(host, event)
+    return msgspec.json.encode({"systemMessage": bounded}) + b"\n"
 
 
 def _line(event: str, **said: object) -> bytes:

@@ -11,9 +11,11 @@ from sidecars.encoding import to_base64url
 from sidecars.leaf import Enrollment
 from timeline.config import Config
 from timeline.errors import ReceiptChangedError, ReceiptUnavailableError
+from timeline.forgetting.intake import check_source
 from timeline.guard.enrollment import make_enrollment
 from timeline.guard.receipt import Receipt
-from timeline.source import Rule, check_grown, check_same, take_snapshot
+from timeline.limits import PREFIX_BYTES_MAX
+from timeline.source import Rule, Snapshot, check_grown, check_same, open_source, take_snapshot
 from timeline.state import State
 from timeline.store import Store
 from timeline.view import same_transcript
@@ -36,11 +38,13 @@ def record_enrollment(
 
     Raises:
         ReceiptChangedError: the file is not the one of the prompt, or has not grown from it.
+        ForgottenError, ExcludedError: the owner has had it forgotten, or has excluded it.
         SourceError, StateError, SidecarError: the transcript or the state cannot be used.
     """
     check_unspent(state, receipt)
     rule = check_grown if follow else check_same
     now = take_snapshot(receipt.source.path, rule=rule)
+    check_source(state, receipt.binding, now.path, lambda: _beginning(now, rule))
     if receipt.source.prefix_length is not None and receipt.source.prefix_digest is not None:
         check_prefix(receipt, rule)
     enrollment = make_enrollment(
@@ -54,6 +58,12 @@ def record_enrollment(
     replaced = [s.index for s in state.view.active if same_transcript(s.enrollment, enrollment)]
     state.commit([enrollment], project=lambda store, _leaves: drop_sources(store, replaced))
     return enrollment
+
+
+def _beginning(snapshot: Snapshot, rule: Rule) -> bytes:
+    """The first bytes of the file, as many as an enrollment may read (T11)."""
+    with open_source(snapshot, rule) as opened:
+        return opened.read(0, min(snapshot.size, PREFIX_BYTES_MAX))
 
 
 def check_unspent(state: State, receipt: Receipt) -> None:

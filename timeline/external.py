@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from sidecars.checkpoint import Checkpoint
+from sidecars.erased import stored_hash
 from sidecars.leaf import AnchorEntry, AnchorPolicy, leaf_hash
 from sidecars.merkle import Frontier
 from sidecars.trust import Belief
@@ -205,7 +206,7 @@ class External:
 
     def _leaf_hash(self, now: Present, index: int) -> bytes | None:
         row = self._store.leaf(index) if index < now.belief.size else None
-        return None if row is None else leaf_hash(*row)
+        return None if row is None else stored_hash(*row)
 
 
 def _required(view: LogView) -> AnchorPolicy | None:

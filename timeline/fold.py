@@ -4,7 +4,7 @@ Leaves were verified one by one; this fold adds the rules between them. A sideca
 exists and was not taken back, segments come in order, and a receipt is spent once (T6). A newer enrollment of the
 same session and path replaces the older one; one that rests on a standing consent does not bring back what was
 revoked. Only a followed file is extended, each time from the generation before. Assertions are tallied; the rules
-between them are those of ``timeline.world``.
+between them are those of ``timeline.world``. A leaf that was erased is not added: what is left adds up without it.
 """
 
 from collections.abc import Iterable
@@ -20,6 +20,7 @@ from sidecars.leaf import (
     AssertionEntry,
     ConsentPolicy,
     Enrollment,
+    Erasure,
     Extension,
     FormatPolicy,
     Invalidation,
@@ -37,6 +38,7 @@ from timeline.understanding import FormatDecision, FormatRules
 from timeline.view import (
     AnchorDecision,
     EnrolledSource,
+    ErasureMade,
     Generation,
     LogView,
     RecoveryMade,
@@ -62,6 +64,7 @@ class LogFold:
         self._restorations, self._recoveries = before.restorations, before.recoveries
         self._receipts, self._consents = before.receipts, before.consents
         self._assertions, self._register = before.assertions, before.register
+        self._erasures = before.erasures
         self._spent: set[str] = set()
         """Receipts that were spent since."""
         self._sources = dict(zip(map(_id_of, before.sources), before.sources, strict=True))
@@ -106,6 +109,7 @@ class LogFold:
             self._consents,
             self._assertions,
             self._register,
+            self._erasures,
         )
 
     def _add(self, leaf: Leaf, hashed: bytes) -> None:
@@ -151,6 +155,8 @@ class LogFold:
                 self._anchors = AnchorDecision(leaf.index, body)
             case Fork() as body:
                 self._fork = body
+            case Erasure() as body:
+                self._erasures = (*self._erasures, ErasureMade(leaf.index, leaf.at, body))
             case Restoration() as body:
                 self._restorations = (*self._restorations, RestorationMade(leaf.index, body))
             case AnchorRecovery() as body:

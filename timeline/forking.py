@@ -18,6 +18,8 @@ from sidecars.lineage import Fork, declare_fork
 from timeline.archive import Progress
 from timeline.errors import BackupInvalidError
 from timeline.files import is_there, read_private, write_atomic
+from timeline.forgetting.intake import suppression_of
+from timeline.forgetting.plan import is_enrollment_forgotten
 from timeline.founding import found_timeline
 from timeline.guard.enrollment import Consent, decide_consent, is_following
 from timeline.limits import CONFIG_BYTES_MAX
@@ -38,6 +40,7 @@ from timeline.staging import (
 )
 from timeline.state import open_local, open_local_for_writing
 from timeline.status import SourceStatus, find_status
+from timeline.targeting import copy_list, take_over_list
 from timeline.understanding import FormatRules
 from timeline.view import EnrolledSource, Standing
 
@@ -99,8 +102,12 @@ def fork_backup(
         check_unpinned(locations)
         with workspace(old), workspace(staged):
             manifest = unpack_backup(file, old, given, needs_keys=True, progress=progress)
+            given_list = given.list_beside(locations)
+            if given_list is not None:
+                take_over_list(given_list, old)
             heritage = _read_heritage(session.ports, old, manifest, progress)
             origin, declared = _found(session.ports, staged, manifest, heritage)
+            copy_list(old, staged)
             if is_there(old.settings):
                 write_atomic(staged.settings, read_private(old.settings, size_max=CONFIG_BYTES_MAX))
             place(staged, locations, with_trust=True, with_pin=True)
@@ -124,11 +131,17 @@ def _read_heritage(ports: Ports, old: Locations, manifest: Manifest, progress: P
         if view.policy is None:
             message = "state/state.db: the log has no rules"
             raise BackupInvalidError(message)
+        suppression = suppression_of(state)
         found = (describe_lost(find_status(state, source), now_ms) for source in view.active)
         return _Heritage(
             rules=view.policy,
             owner=state.keystore.owner,
-            sources=tuple(source for source in view.active if still_counts(source, now_ms)),
+            sources=tuple(
+                source
+                for source in view.active
+                if still_counts(source, now_ms)
+                and not is_enrollment_forgotten(suppression, source.enrollment)
+            ),
             formats=accepted_formats(view.formats),
             anchors=0 if view.anchors is None else len(view.anchors.policy.anchors),
             lost=tuple(lost for lost in found if lost is not None),

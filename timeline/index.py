@@ -23,6 +23,7 @@ from timeline.errors import (
 )
 from timeline.events import read_whole_header
 from timeline.extend import break_work, current, decide_extension, proof_work
+from timeline.forgetting.intake import check_source
 from timeline.guard.enrollment import is_following
 from timeline.hosts import HOSTS
 from timeline.limits import HEAD_BYTES, INDEX_BYTES_MAX, INDEX_BYTES_MIN
@@ -117,11 +118,13 @@ def index_work(
     """What ``index_source`` does, for a caller who commits what it wants.
 
     Raises:
+        ForgottenError, ExcludedError: the owner has had it forgotten, or has excluded it.
         LimitError, SourceError, AdapterError, StateError, SidecarError: see ``index_source``.
     """
     if not INDEX_BYTES_MIN <= max_bytes <= INDEX_BYTES_MAX:
         message = f"max bytes: must be {INDEX_BYTES_MIN} to {INDEX_BYTES_MAX}"
         raise LimitError(message)
+    check_source(state, source.enrollment.binding, source.enrollment.source.path)
     try:
         result = yield from reading_work(
             state,

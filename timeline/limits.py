@@ -66,6 +66,12 @@ FOLLOW_SECONDS_MAX: Final = 48 * 3600
 HOOK_INPUT_BYTES_MAX: Final = 1 * MIB
 """A hook's standard input; a prompt may be long, but is not kept."""
 
+HOOK_MESSAGE_CHARACTERS_MAX: Final = 16 * 1024
+"""How much of an agent's last message is read for claims, from its beginning: the hook waits for it."""
+
+HOOK_RUNS_MAX: Final = 64
+"""Objective results of a session, the newest ones, that the claims of one message are compared with."""
+
 SESSION_INDEX_BYTES_MAX: Final = 1 * MIB
 """How much of the end of a host's own list of sessions is looked at: some 4,000 sessions."""
 
@@ -92,6 +98,10 @@ SEARCH_CHARACTERS_MAX: Final = 512
 # -- the world model's tools (docs/spec/capture.md) --------------------------------------------------------------
 STABLE_ID_CHARACTERS_MAX: Final = 32 + 1 + 191
 """A namespace, a colon and a name (reference interface)."""
+
+PREDICATE_CHARACTERS_MAX: Final = 128
+ANSWER_CHARACTERS_MAX: Final = 64 * 1024
+"""Of an answer in free text that is to be checked; as much as is read of it."""
 
 WORLD_ITEMS_DEFAULT: Final = 100
 WORLD_ITEMS_MAX: Final = 500
@@ -156,6 +166,9 @@ MCP_DRAIN_SECONDS: Final = 2.0
 
 # -- files -----------------------------------------------------------------------------------------------------
 CONFIG_BYTES_MAX: Final = 64 * KIB
+SUPPRESSION_BYTES_MAX: Final = 64 * MIB
+"""The list of what was forgotten: a million and more digests of 44 bytes each."""
+
 KEY_BYTES_MAX: Final = 4 * KIB
 NOTE_BYTES_MAX: Final = 64 * KIB
 PATH_BYTES_MAX: Final = 4096

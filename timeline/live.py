@@ -11,9 +11,10 @@ from contextlib import ExitStack, contextmanager
 from adapters.errors import AdapterError
 from timeline.errors import AccessError, SourceError, StateError, UsageError
 from timeline.limits import LOG_READS_MAX
+from timeline.lock import hold_for_writing
 from timeline.paths import Locations
 from timeline.ports import Ports
-from timeline.state import State, hold_for_writing, open_local
+from timeline.state import State, open_local
 
 
 class Live:

@@ -7,12 +7,32 @@ folder does not meet this lock; it meets the one on the state's own folder (``ti
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
 from timeline.errors import StateBusyError, StateUnwritableError
-from timeline.files import make_directory
+from timeline.files import hold_directory, is_there, make_directory
 from timeline.limits import LOCK_WAIT_SECONDS
+from timeline.paths import Locations
+
+
+@contextmanager
+def hold_for_writing(locations: Locations) -> Iterator[None]:
+    """Be the one writer while the block runs.
+
+    The lock file says whom to wait for; the folder itself keeps out a writer that uses another runtime folder.
+
+    Raises:
+        StateBusyError: another process is writing.
+        StateUnwritableError, UnsafeFileError: the lock cannot be had.
+    """
+    with hold_writer_lock(locations.lock), _hold_state(locations):
+        yield
+
+
+def _hold_state(locations: Locations) -> AbstractContextManager[None]:
+    """Hold the state's folder, once it is there."""
+    return hold_directory(locations.state) if is_there(locations.state) else nullcontext()
 
 
 @contextmanager

@@ -17,7 +17,13 @@ from sidecars.keys import Signer, Verifier
 from sidecars.store import FILE_BYTES_MAX
 from sidecars.wire import Count, DigestText, Origin, TimeMs, format_struct, parse_struct
 from timeline.errors import BackupInvalidError
-from timeline.limits import BACKUP_FILE_BYTES_MAX, CONFIG_BYTES_MAX, KEY_BYTES_MAX, NOTE_BYTES_MAX
+from timeline.limits import (
+    BACKUP_FILE_BYTES_MAX,
+    CONFIG_BYTES_MAX,
+    KEY_BYTES_MAX,
+    NOTE_BYTES_MAX,
+    SUPPRESSION_BYTES_MAX,
+)
 
 PAYLOAD_TYPE: Final = "application/vnd.timeline.backup.v1+json"
 SCHEMA: Final = "timeline-backup/v1"
@@ -30,6 +36,10 @@ HEAD: Final = "state/head"
 ANCHOR: Final = "trust/anchor"
 ANCHOR_PIN: Final = "config/anchors"
 SETTINGS: Final = "config/config.toml"
+SUPPRESSION: Final = "trust/suppression"
+SUPPRESSION_KEY: Final = "trust/suppression.key"
+"""What was forgotten, as keyed digests: both are there, or nothing was ever forgotten."""
+
 KEYS: Final = ("trust/keys/fingerprint.key", "trust/keys/log.key", "trust/keys/owner.key")
 SIDECARS: Final = "state/sidecars/"
 MEMORIES: Final = "trust/anchors/"
@@ -39,7 +49,13 @@ _BOUNDS: Final[tuple[tuple[re.Pattern[str], int], ...]] = (
     (re.compile(r"state/sidecars/sha256-[0-9a-f]{64}"), FILE_BYTES_MAX),
     (re.compile(r"state/state\.db"), BACKUP_FILE_BYTES_MAX),
     (re.compile(r"state/head|trust/anchor|trust/anchors/[a-z0-9][a-z0-9-]{0,31}"), NOTE_BYTES_MAX),
-    (re.compile(r"trust/pins|trust/keys/(?:fingerprint|log|owner)\.key|config/anchors"), KEY_BYTES_MAX),
+    (re.compile(r"trust/suppression"), SUPPRESSION_BYTES_MAX),
+    (
+        re.compile(
+            r"trust/pins|trust/suppression\.key|trust/keys/(?:fingerprint|log|owner)\.key|config/anchors"
+        ),
+        KEY_BYTES_MAX,
+    ),
     (re.compile(r"config/config\.toml"), CONFIG_BYTES_MAX),
 )
 """Every name that a file of a backup can have, and how many bytes it may hold."""
@@ -117,6 +133,9 @@ def check_members(manifest: Manifest) -> None:
     members, names = manifest.members, manifest.names
     if order_members(list(members)) != members or len(names) != len(members):
         message = "manifest: each file must stand there once, trust/pins first, the others by name"
+        raise BackupInvalidError(message)
+    if len(names & {SUPPRESSION, SUPPRESSION_KEY}) == 1:
+        message = f"manifest: {SUPPRESSION} and {SUPPRESSION_KEY} come together or not at all"
         raise BackupInvalidError(message)
     if not names >= _NEEDED or 0 < len(names & set(KEYS)) < len(KEYS):
         message = f"manifest: a backup holds {', '.join(sorted(_NEEDED))}, and all of its keys or none"

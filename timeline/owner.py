@@ -12,6 +12,7 @@ from timeline.errors import StateMissingError
 from timeline.files import is_there
 from timeline.keyfile import OWNER, begin_form, find_owner, format_key, key_path, read_key, settle_owner
 from timeline.keystore import read_pins
+from timeline.lock import hold_for_writing
 from timeline.owner_errors import AgentUnavailableError, OwnerLockStandingError
 from timeline.paths import Locations
 from timeline.sealing import (
@@ -26,7 +27,6 @@ from timeline.sealing import (
 )
 from timeline.service import Session
 from timeline.ssh_agent import add_key, find_agent, holds_key, remove_key
-from timeline.state import hold_for_writing
 
 
 class OwnerLock(msgspec.Struct, frozen=True):

@@ -75,6 +75,21 @@ class Locations(msgspec.Struct, frozen=True):
         return _below(self.trust, "anchors")
 
     @property
+    def suppression(self) -> Path:
+        """Keyed digests of what was forgotten and must not come back."""
+        return _below(self.trust, "suppression")
+
+    @property
+    def suppression_key(self) -> Path:
+        """The key of those digests."""
+        return _below(self.trust, "suppression.key")
+
+    @property
+    def forgetting(self) -> Path:
+        """Plans of forgetting and how far each was carried out."""
+        return _below(self.state, "forgetting")
+
+    @property
     def anchor_pin(self) -> Path:
         """Which policy of external anchors is in force, pinned in a third place."""
         return _below(self.config, "anchors")

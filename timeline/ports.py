@@ -6,6 +6,7 @@ import msgspec
 
 from sidecars.leaf import AnchorEntry
 from timeline.clock import Clock, Entropy, Stopwatch, SystemStopwatch
+from timeline.rewriting import Watch, unwatched
 from timeline.sealing import Unlock, stay_locked
 from timeline.tlog import Probe, no_probe
 
@@ -27,7 +28,8 @@ def connect_anchor(entry: AnchorEntry, clock: Clock, stopwatch: Stopwatch) -> "M
 class Ports(msgspec.Struct, frozen=True):
     """What comes from outside: time, randomness, external anchors, and (in tests) an eye on the steps of a commit.
 
-    ``unlock`` gives the signatures of an owner key that is locked; as a rule nobody does.
+    ``unlock`` gives the signatures of an owner key that is locked; as a rule nobody does. ``erasing`` is for tests too:
+    an eye on the steps of an erasure.
     """
 
     clock: Clock
@@ -36,3 +38,4 @@ class Ports(msgspec.Struct, frozen=True):
     stopwatch: Stopwatch = msgspec.field(default_factory=SystemStopwatch)
     connect: "Connect" = connect_anchor
     unlock: Unlock = stay_locked
+    erasing: Watch = unwatched

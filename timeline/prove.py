@@ -12,9 +12,9 @@ import msgspec
 
 from sidecars.attestation import attest
 from sidecars.bundle import assemble_bundle, format_bundle, is_cosignature
+from sidecars.erased import stored_hash
 from sidecars.event import format_event
 from sidecars.keys import KeyRef, Verifier
-from sidecars.leaf import leaf_hash
 from sidecars.note import Note, NoteSignature, format_note, parse_note
 from sidecars.proven import Proven, verify_bundle
 from sidecars.sidecar import Sidecar
@@ -83,6 +83,11 @@ def _find_event(state: State, sources: Sequence[EnrolledSource], event_id: str, 
             if event.id == event_id:
                 return _Place(holder.leaves[row.segment], position, sidecar)
     message = "no event that is consented to in this project has this id"
+    if state.view.erased:
+        # Nobody can tell which events they were: what could say so was erased with them.
+        count = len(state.view.erased)
+        hint = f"{count} leaves of the log were erased, and an event of theirs cannot be proved any more"
+        raise EventNotFoundError(message, hint=hint)
     raise EventNotFoundError(message)
 
 
@@ -96,7 +101,7 @@ def _prove(state: State, place: _Place, form: Form) -> Proof:
             index >= state.belief.size
         ):  # committed after this state was read; the checkpoint does not cover it
             break
-        hashes.append(leaf_hash(salt, envelope))
+        hashes.append(stored_hash(salt, envelope))
         if index in shown:
             entries[index] = (salt, envelope)
     event = format_event(place.sidecar.events[place.number])

@@ -14,6 +14,7 @@ import msgspec
 
 from adapters.errors import AdapterError
 from timeline.account import count_events, judged
+from timeline.answering import ANSWER_SCHEMA, MEDIATION_SCHEMA, answer_question, check_answer
 from timeline.answers import (
     AUTHORITY,
     SEARCH_SCHEMA,
@@ -249,6 +250,38 @@ def briefing_call(session: Session, book: PermitBook, given: ToolCall) -> Json:
     return _answered(BRIEFING_SCHEMA, use)
 
 
+def resolve_call(session: Session, book: PermitBook, given: ToolCall) -> Json:
+    """``world_resolve``: what may be said about a question, and on whose word (P21 to P31)."""
+
+    def use() -> Json:
+        request, call = _parse(Tool.RESOLVE, given)
+        with session.reading() as state:
+            granted = _grant(session, book, state, request, call)
+            if request.question is None:
+                message = "a request of this tool has a question"
+                raise RuntimeError(message)
+            return {**answer_question(state, granted.own, request.question), **_bond(state, granted.spent)}
+
+    return _answered(ANSWER_SCHEMA, use)
+
+
+def mediate_call(session: Session, book: PermitBook, given: ToolCall) -> Json:
+    """``world_mediate``: an answer checked unit by unit before it is given (P36 to P42)."""
+
+    def use() -> Json:
+        request, call = _parse(Tool.MEDIATE, given)
+        with session.writing() as state:
+            granted = _grant(session, book, state, request, call)
+            if request.answer is None:
+                message = "a request of this tool has an answer"
+                raise RuntimeError(message)
+            tool_use = granted.spent.permit.tool_use
+            checked = check_answer(state, granted.own, request.answer, tool_use=tool_use)
+            return {**checked, **_bond(state, granted.spent)}
+
+    return _answered(MEDIATION_SCHEMA, use)
+
+
 def status_call(session: Session, book: PermitBook, given: ToolCall) -> Json:
     """``timeline_status``: what is enrolled for this session, in numbers; no transcript is opened."""
 
@@ -356,5 +389,7 @@ TOOLS: Final[Mapping[Tool, Callable[[Session, PermitBook, ToolCall], Json]]] = {
     Tool.RECORD: record_call,
     Tool.CONTEXT: context_call,
     Tool.BRIEFING: briefing_call,
+    Tool.RESOLVE: resolve_call,
+    Tool.MEDIATE: mediate_call,
 }
 """Every tool with what answers it."""

@@ -8,6 +8,7 @@ from itertools import groupby
 from operator import itemgetter
 
 from sidecars.envelope import parse_envelope
+from sidecars.erased import is_erased
 from sidecars.leaf import SIGNED_BY, leaf_hash, parse_leaf, payload_type
 from timeline.errors import IndexUnverifiedError
 from timeline.register_row import RegisterRow, RegisterTally, register_row
@@ -82,6 +83,8 @@ def _tally_of(rows: Iterator[RegisterRow]) -> RegisterTally:
 def _rows_of_leaves(store: Store) -> Iterator[RegisterRow]:
     # Written while it is read: the rows go into another table.
     for _index, salt, envelope in store.leaves():
+        if is_erased(salt):
+            continue
         parsed = parse_envelope(envelope)
         kind = _KIND_OF_TYPE.get(parsed.payload_type)
         if kind is None:

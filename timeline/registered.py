@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from sidecars.erased import is_erased
 from sidecars.errors import DigestMismatchError
 from sidecars.leaf import Body, Kind, leaf_hash, open_leaf
 from timeline.assertion_account import reading_register
@@ -38,7 +39,7 @@ def read_register(state: State, kind: Kind, about: str | None = None) -> tuple[R
 
 
 def _open(state: State, index: int, hashed: bytes, salt: bytes | None, envelope: bytes | None) -> Registered:
-    if salt is None or envelope is None or leaf_hash(salt, envelope) != hashed:
+    if salt is None or envelope is None or is_erased(salt) or leaf_hash(salt, envelope) != hashed:
         raise DigestMismatchError(f"leaf {index}: its salt and envelope must be those that were verified")
     leaf = open_leaf(envelope, state.keystore.pins.owner, state.belief.key_at(index))
     if register_row(leaf, hashed) is None:

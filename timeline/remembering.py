@@ -9,17 +9,26 @@ from typing import Any, Final
 
 import msgspec
 
-from sidecars.assertion import AssertionEntry
+from sidecars.assertion import AssertionEntry, DerivationEntry
 from sidecars.digest import Digest
 from sidecars.identity import canonical_bytes
 from timeline.answers import AUTHORITY, Json, session_ref
 from timeline.binding import Binding, binding_of
 from timeline.guard.asked import SuggestionAsked, ViewAsked
 from timeline.limits import SUGGESTIONS_PER_SUBJECT_MAX, WORLD_READ_MAX
+from timeline.reasoning_reading import consenting, read_policy
 from timeline.state import State
 from timeline.view import EnrolledSource
 from timeline.world import ledger
-from timeline.world.assertion import Assertion, Evidence, Origin, Scope, canonical_text, make_entry
+from timeline.world.assertion import (
+    Assertion,
+    Evidence,
+    Origin,
+    Scope,
+    Use,
+    canonical_text,
+    make_entry,
+)
 from timeline.world.briefing import BRIEFING_BYTES_MAX, briefing
 from timeline.world.capsules import continuation_context, format_continuation_context
 from timeline.world.context import CONTEXT_SCHEMA, format_context, world_context
@@ -56,7 +65,7 @@ def record_suggestion(state: State, own: EnrolledSource, asked: SuggestionAsked,
     """
     entry = _entry_of(state, own, asked, tool_use)
     _check_room(state, own, entry)
-    (recorded,) = ledger.record(state, [entry])
+    (recorded,) = ledger.record(state, [entry], reader=_reader_of(state, own, asked.purposes))
     return {
         "schema": SUGGESTION_SCHEMA,
         "blocked": False,
@@ -69,9 +78,15 @@ def record_suggestion(state: State, own: EnrolledSource, asked: SuggestionAsked,
     }
 
 
+def _reader_of(state: State, own: EnrolledSource, purposes: tuple[str, ...] = ()) -> Reader:
+    """The reader that a session is; where it speaks for one purpose only, for that."""
+    reader = consenting(state, reader_of(binding_of(own.enrollment.binding)))
+    return msgspec.structs.replace(reader, purpose=purposes[0] if len(purposes) == 1 else None)
+
+
 def _check_room(state: State, own: EnrolledSource, entry: AssertionEntry) -> None:
     """Counted is what the session may see, so that no refusal tells it of more (X12)."""
-    reader = reader_of(binding_of(own.enrollment.binding))
+    reader = _reader_of(state, own)
     known = ledger.count_suggestions(state, reader, entry.subject, most=SUGGESTIONS_PER_SUBJECT_MAX)
     if known == SUGGESTIONS_PER_SUBJECT_MAX and ledger.find(state, entry.id) is None:
         message = f"{known} suggestions about this subject wait already"
@@ -141,6 +156,24 @@ def _entry_of(state: State, own: EnrolledSource, asked: SuggestionAsked, tool_us
         knowledge=asked.knowledge,
         origin=None if asked.knowledge is None else origin,
         reason=asked.reason,
+        use=Use(asked.starts_at, asked.purposes, asked.about),
+        derivation=_derivation_of(state, own, asked, before),
+    )
+
+
+def _derivation_of(
+    state: State, own: EnrolledSource, asked: SuggestionAsked, before: Assertion | None
+) -> DerivationEntry | None:
+    """What a model says that its suggestion follows from; which program and policy, the runtime adds (P9, M2)."""
+    if asked.derivation is None:
+        return None
+    said = None if before is None else before.entry.derivation
+    return DerivationEntry(
+        role=asked.derivation.role,
+        rule=asked.derivation.rule,
+        policy=read_policy(state).version if said is None else said.policy,
+        evaluator=f"model:{own.enrollment.binding.host}",
+        alternatives=asked.derivation.alternatives,
     )
 
 
@@ -160,8 +193,7 @@ def world_view(state: State, own: EnrolledSource, asked: ViewAsked) -> Json:
         WorldError: the question is not one that is answered.
         StateError, SidecarError: the world model is not to be believed.
     """
-    reader = reader_of(binding_of(own.enrollment.binding))
-    reader = msgspec.structs.replace(reader, private=asked.private)
+    reader = msgspec.structs.replace(_reader_of(state, own), private=asked.private)
     now_ms = ledger.now_ms(state)
     everything, left_out = _read(state, reader, asked.continuation_task)
     assertions, unread = everything, left_out
@@ -231,7 +263,7 @@ def session_briefing(state: State, own: EnrolledSource) -> Json:
     Raises:
         StateError, SidecarError: the world model is not to be believed.
     """
-    reader = reader_of(binding_of(own.enrollment.binding))
+    reader = _reader_of(state, own)
     assertions, unread = _read(state, reader, reader.task)
     told = briefing(
         assertions,

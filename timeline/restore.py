@@ -37,6 +37,7 @@ from timeline.errors import (
     StateMissingError,
 )
 from timeline.files import is_there, remove_private, rename_private
+from timeline.forgetting.applying import Applied
 from timeline.lock import hold_writer_lock
 from timeline.manifest import Manifest
 from timeline.paths import Locations
@@ -52,6 +53,7 @@ from timeline.staging import (
     workspace,
 )
 from timeline.state import State, open_local, open_local_for_writing, open_lost
+from timeline.targeting import forget_again, take_over_list
 
 Basis = Literal["external", "local-anchor", "carried", "unverified"]
 Local = Literal["exact", "behind"] | None
@@ -66,12 +68,14 @@ _HINT_BEHIND = (
 class Restored(msgspec.Struct, frozen=True):
     """A backup that was put in place: what it is, and on which ground it counts as the newest state.
 
-    ``leaf`` is the leaf that says so, where one does.
+    ``leaf`` is the leaf that says so, where one does; ``forgotten`` is what was erased from it, since it had been
+    forgotten after the backup was made.
     """
 
     manifest: Manifest
     basis: Basis
     leaf: int | None
+    forgotten: Applied | None = None
 
 
 def restore(
@@ -102,6 +106,9 @@ def restore(
             manifest = unpack_backup(file, staged, given, needs_keys=not has_trust, progress=progress)
             if has_trust:
                 check_same_log(locations, manifest.origin)
+            given_list = given.list_beside(locations)
+            if given_list is not None and not has_trust:
+                take_over_list(given_list, staged)
             has_pin = has_pin_of(locations, manifest.origin)
             seen = Locations(
                 staged.state,
@@ -112,8 +119,10 @@ def restore(
             basis, leaf = _accept(
                 session.ports, seen, manifest, given, has_trust=has_trust, progress=progress
             )
+            # A trust folder that stands remembers exactly this log, and all that was forgotten in it.
+            forgotten = None if has_trust else _forget_again(session.ports, seen)
             place(staged, locations, with_trust=not has_trust, with_pin=not has_pin)
-    return Restored(manifest, basis, leaf)
+    return Restored(manifest, basis, leaf, forgotten)
 
 
 def restore_trust(
@@ -202,11 +211,25 @@ def _accept(
     if basis in {"external", "local-anchor"}:
         return basis, None
     body = Restoration("carried" if basis == "carried" else "unverified", manifest.at)
-    # No anchor hears of this leaf before the log that holds it is in place.
-    silent = msgspec.structs.replace(ports, connect=_unasked)
-    with open_local_for_writing(seen, silent) as state:
+    with open_local_for_writing(seen, _silent(ports)) as state:
         (leaf,) = state.commit([body])
     return basis, leaf.index
+
+
+def _forget_again(ports: Ports, seen: Locations) -> Applied | None:
+    """What was forgotten does not come back with a backup that was made before (M18).
+
+    Raises:
+        KeyMismatchError: the owner key is not to be had: such a backup is not put in place.
+        StateError, SidecarError: it cannot be erased.
+    """
+    with open_local_for_writing(seen, _silent(ports)) as state:
+        return forget_again(state)
+
+
+def _silent(ports: Ports) -> Ports:
+    """No anchor hears of a leaf before the log that holds it is in place."""
+    return msgspec.structs.replace(ports, connect=_unasked)
 
 
 def _local(state: State) -> Local:

@@ -10,6 +10,7 @@ from collections.abc import Iterable
 import msgspec
 
 from sidecars.envelope import parse_envelope
+from sidecars.erased import is_erased
 from sidecars.trust import Epoch
 from timeline.state import State
 
@@ -18,11 +19,15 @@ LeafRange = tuple[int, int]
 
 
 class RevokedKey(msgspec.Struct, frozen=True):
-    """A key that was declared compromised: its epoch, the leaf that ended it, and the leaves that it signed."""
+    """A key that was declared compromised: its epoch, the leaf that ended it, and the leaves that it signed.
+
+    Of ``erased`` leaves in its epoch nobody can tell any more whether it had signed them.
+    """
 
     epoch: Epoch
     revoked_by: int
     signed: tuple[LeafRange, ...]
+    erased: tuple[LeafRange, ...] = ()
 
     @property
     def count(self) -> int:
@@ -42,7 +47,10 @@ def find_revoked_keys(state: State) -> tuple[RevokedKey, ...]:
         for epoch, following in itertools.pairwise(epochs)
         if following.reason == "compromised"
     ]
-    return tuple(RevokedKey(epoch, end, join_ranges(_signed_by(state, epoch, end))) for epoch, end in ended)
+    return tuple(
+        RevokedKey(epoch, end, join_ranges(_signed_by(state, epoch, end)), _erased_in(state, epoch, end))
+        for epoch, end in ended
+    )
 
 
 def join_ranges(indexes: Iterable[int]) -> tuple[LeafRange, ...]:
@@ -63,9 +71,15 @@ def format_ranges(ranges: Iterable[LeafRange]) -> str:
 
 def _signed_by(state: State, epoch: Epoch, end: int) -> Iterable[int]:
     ref = epoch.log_key.ref
-    for index, _, envelope in state.store.leaves():
+    for index, salt, envelope in state.store.leaves():
         if index >= end:
             return
+        if is_erased(salt):
+            continue
         # Verified with the rest of the log: here only whose signature it is counts.
         if index > epoch.leaf and any(s.key == ref for s in parse_envelope(envelope).signatures):
             yield index
+
+
+def _erased_in(state: State, epoch: Epoch, end: int) -> tuple[LeafRange, ...]:
+    return join_ranges(sorted(index for index in state.view.erased if epoch.leaf < index < end))

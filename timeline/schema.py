@@ -112,10 +112,23 @@ _REGISTER: Final = {
 }
 """What version 3 adds: leaves of the evidence by kind and by what they are about."""
 
+_USES: Final = {
+    **_ASSERTIONS,
+    "assertion": _ASSERTIONS["assertion"].replace(
+        "    value_digest",
+        """    starts_at INTEGER,
+    purposes TEXT NOT NULL,
+    about TEXT,
+    derived TEXT NOT NULL,
+    value_digest""",
+    ),
+}
+"""What version 3 makes of the table of assertions: what each may be used for, and what it was derived from."""
+
 TABLES_OF: Final = {
     1: _FIRST,
     2: {**_FIRST, **_ASSERTIONS},
-    3: {**_FIRST, **_ASSERTIONS, **_REGISTER},
+    3: {**_FIRST, **_USES, **_REGISTER},
 }
 """Every object of each version that can be opened; compared at every opening."""
 
@@ -129,6 +142,9 @@ PROJECTIONS: Final = ("event", "pair", "number")
 
 SETTING_VOCABULARY: Final = 1
 """Digest of the vocabulary that the masks were made with; another one means: rebuild."""
+
+SETTING_PAGES_DUE: Final = 2
+"""There while leaves were erased and files or pages may still hold what they said."""
 
 
 _JOURNAL_VERSIONS: Final = slice(18, 20)
@@ -175,10 +191,27 @@ def migrate(connection: sqlite3.Connection) -> None:
 
     @migrations()
     def m003_register(database: Any) -> None:  # noqa: ANN401  (as above)
-        for statement in _REGISTER.values():
+        for statement in (*_REGISTER.values(), *_to_uses()):
             database.execute(statement)
 
     database = sqlite_utils.Database(connection, execute_plugins=False)
     migrations.apply(database)
     connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+
+
+def _to_uses() -> tuple[str, ...]:
+    """What makes the table of version 3 from that of version 2: no assertion had a use or a derivation by then."""
+    columns = (
+        "leaf, id, tenant, subject, predicate, project, user, privacy, "
+        '"group", portal, thread, evidence_kind, knowledge, observed_at, expires_at, supersedes'
+    )
+    copied = f"SELECT {columns}, NULL, '[]', NULL, '[]', value_digest, hash, replaced FROM assertion_before"  # noqa: S608  # constants
+    return (
+        *(f"DROP INDEX {name}" for name in _ASSERTIONS if name != "assertion"),
+        "ALTER TABLE assertion RENAME TO assertion_before",
+        _USES["assertion"],
+        f"INSERT INTO assertion {copied}",
+        "DROP TABLE assertion_before",
+        *(statement for name, statement in _USES.items() if name != "assertion"),
+    )

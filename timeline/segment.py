@@ -20,6 +20,7 @@ from timeline.committing import Wanted, Work
 from timeline.errors import FormatNotUnderstoodError
 from timeline.events import event_of, statement_event
 from timeline.extend import current
+from timeline.forgetting.intake import kept_events, suppression_of
 from timeline.limits import EVENTS_PER_SOURCE_MAX, USER_MESSAGES_PER_SOURCE_MAX
 from timeline.projection import (
     SourceRows,
@@ -263,7 +264,7 @@ def _events(
         results = [event_of(record, source_ref=ref, fingerprint_key=key) for record in records]
         said = [statement_event(statement, source_ref=ref) for statement in statements]
     found = [*said, *(event for event in results if event is not None)]
-    return sorted(found, key=lambda event: event.sort_key)
+    return sorted(kept_events(suppression_of(state), found), key=lambda event: event.sort_key)
 
 
 @contextmanager

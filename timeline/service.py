@@ -32,6 +32,7 @@ from timeline.errors import (
     TranscriptMissingError,
 )
 from timeline.files import is_there
+from timeline.forgetting.errors import ExcludedError, ForgottenError
 from timeline.guard.enrollment import (
     Consent,
     check_confirmed,
@@ -167,6 +168,10 @@ def receive_prompt(
     binding = _config(session).bind(host=host, session=event.session, project=project_at(event.cwd))
     # A receipt grants nothing yet: the external anchors are asked when it is spent, not while the host waits.
     with session.writing_local() as state:
+        from timeline.forgetting.intake import check_source  # a search does not need it
+        from timeline.guard.receipt import wire_binding
+
+        check_source(state, wire_binding(binding), path)
         return issue_receipt(
             state.store,
             state.keystore,
@@ -450,7 +455,7 @@ def _user_name() -> str:
         return f"uid-{os.geteuid()}"
 
 
-_REFUSES_ONE_SOURCE = (SourceError, AdapterError)
+_REFUSES_ONE_SOURCE = (SourceError, AdapterError, ExcludedError, ForgottenError)
 
 REFUSALS = (TimelineError, SidecarError, AdapterError)
 """Everything that a use case refuses with; each has ``reason`` and ``hint``."""

@@ -42,13 +42,19 @@ class Given(msgspec.Struct, frozen=True):
 
     ``owner`` is the owner's vkey, if known from elsewhere: the pins come out of the backup itself. ``carried`` are
     files of carried anchors; ``keys`` is a folder with the private keys, for a backup without; ``unverified`` is the
-    owner's word that nothing was committed after it.
+    owner's word that nothing was committed after it. ``forgotten`` is a trust folder with a newer list of what was
+    forgotten.
     """
 
     owner: str | None = None
     carried: Sequence[Path] = ()
     keys: Path | None = None
     unverified: bool = False
+    forgotten: Path | None = None
+
+    def list_beside(self, locations: Locations) -> Locations | None:
+        """Where the given list lies, as a timeline's folders."""
+        return None if self.forgotten is None else msgspec.structs.replace(locations, trust=self.forgotten)
 
 
 def beside(locations: Locations, suffix: str) -> Locations:
@@ -206,7 +212,9 @@ def check_whole(state: State, progress: Progress) -> None:
 
 
 def check_unpacked(state: State, manifest: Manifest) -> None:
-    """Return only if an unpacked log is exactly the one that the manifest names, and brings no receipt along.
+    """Return only if an unpacked log is exactly the one that the manifest names, and brings nothing along.
+
+    No receipt, that is, and no leaf that was erased.
 
     Raises:
         BackupInvalidError: it is not.
@@ -214,6 +222,9 @@ def check_unpacked(state: State, manifest: Manifest) -> None:
     belief = state.belief
     if (belief.size, str(belief.root)) != (manifest.size, manifest.root):
         message = "manifest: size and root must be those of the log"
+        raise BackupInvalidError(message)
+    if state.reading.due:
+        message = "state/state.db: a backup must not hold what its log says was erased"
         raise BackupInvalidError(message)
     if list(state.store.query("SELECT 1 FROM receipt LIMIT 1")):
         # A receipt is spent once; an older row of it would let it be spent again.

@@ -5,7 +5,7 @@ digest for as long as the state is open.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager, nullcontext
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from sidecars.digest import Digest
@@ -30,7 +30,6 @@ from timeline.files import (
     DirectoryIdentity,
     check_directory,
     find_inode,
-    hold_directory,
     is_there,
     read_private,
     remove_temporaries,
@@ -38,13 +37,14 @@ from timeline.files import (
 from timeline.fold import fold_leaves
 from timeline.keystore import Keys, Keystore, load_keystore, settle_keys
 from timeline.limits import GIVEN_UP_MAX, LOG_READS_MAX, NOTE_BYTES_MAX
-from timeline.lock import hold_writer_lock
+from timeline.lock import hold_for_writing
 from timeline.paths import Locations
 from timeline.ports import Ports
 from timeline.projection import SourceRows
 from timeline.register import StoredRegister
 from timeline.register_row import register_rows
 from timeline.remains import Stage, decide_stage, find_remains
+from timeline.rewriting import Erasing, Pages, are_pages_due, erase_rows, rewrite_pages
 from timeline.store import Store, open_store
 from timeline.tlog import (
     LogReading,
@@ -102,9 +102,12 @@ class State:
 
     @property
     def consistent(self) -> bool:
-        """Whether state, head and anchor agree, and no change of key or schema is unfinished; else a repair is due."""
+        """Whether state, head and anchor agree, and no change of key or schema and no erasure is unfinished.
+
+        Else a repair is due.
+        """
         agrees = isinstance(self._reading.finding, Consistent)
-        return agrees and self.keystore.settled and not self.store.outdated
+        return agrees and self.keystore.settled and not self.store.outdated and not self._reading.due
 
     @property
     def reading(self) -> LogReading:
@@ -146,8 +149,12 @@ class State:
             self.store.migrate()
         stand_in = self.locations.head if self._anchor is None else None
         reading = read_log(self.locations, self.store, self.keystore, anchor=stand_in)
-        self.repaired = repair(self.locations, self.keystore, reading) or self.repaired
-        self._take(read_log(self.locations, self.store, self.keystore, anchor=stand_in))
+        self.repaired = repair(self.locations, self.keystore, reading) or bool(reading.due) or self.repaired
+        reading = read_log(self.locations, self.store, self.keystore, anchor=stand_in)
+        if reading.due:
+            erase_rows(self.store, reading, self.ports.erasing)
+            reading = read_log(self.locations, self.store, self.keystore, anchor=stand_in)
+        self._take(reading)
         self.settle()
 
     def make_ready(self) -> None:
@@ -161,7 +168,20 @@ class State:
         self.sidecars.remove_strays()
         if not self.consistent:
             self.repair()
+        self.finish_erasure()
         self.external.move_pin(self.present)
+
+    def finish_erasure(self) -> Pages:
+        """Remove files and rewrite pages that may hold what was erased; the caller holds the writer lock.
+
+        Raises:
+            StateError, SidecarError: they cannot be written; the next writing command tries again.
+        """
+        if not are_pages_due(self.store):
+            return Pages.CLEAN
+        self.ports.erasing(Erasing.FILES)
+        self._remove_unneeded()
+        return rewrite_pages(self.store, self.ports.erasing)
 
     def settle(self) -> None:
         """Finish or take back a change of the log key that was begun; the caller holds the writer lock.
@@ -465,25 +485,6 @@ def open_for_writing(locations: Locations, ports: Ports, *, keys: Keys = load_ke
     with open_local_for_writing(locations, ports, keys=keys) as state:
         state.confirm()
         yield state
-
-
-@contextmanager
-def hold_for_writing(locations: Locations) -> Iterator[None]:
-    """Be the one writer while the block runs.
-
-    The lock file says whom to wait for; the folder itself keeps out a writer that uses another runtime folder.
-
-    Raises:
-        StateBusyError: another process is writing.
-        StateUnwritableError, UnsafeFileError: the lock cannot be had.
-    """
-    with hold_writer_lock(locations.lock), _hold_state(locations):
-        yield
-
-
-def _hold_state(locations: Locations) -> AbstractContextManager[None]:
-    """Hold the state's folder, once it is there."""
-    return hold_directory(locations.state) if is_there(locations.state) else nullcontext()
 
 
 def _folders(locations: Locations) -> tuple[DirectoryIdentity, ...]:

@@ -210,6 +210,29 @@ class Store:
         with self._errors():
             self._connection.execute("VACUUM")
 
+    def zero_deleted(self) -> None:
+        """From here on overwrite with zeros what this connection deletes, and what a rewriting leaves unused.
+
+        Raises:
+            StateError: see ``query``.
+        """
+        list(self.query("PRAGMA secure_delete = ON"))
+
+    def rewrite(self) -> bool:
+        """Write every page anew, then empty the write-ahead log: neither holds then what was deleted.
+
+        ``False`` where another connection goes on reading an older moment: the log keeps it for that long.
+
+        Raises:
+            StateError: see ``transaction``.
+        """
+        self.zero_deleted()
+        with self._errors():
+            self._connection.execute("VACUUM")
+        # The new pages went through the log as well: it is emptied last.
+        (row,) = self.query("PRAGMA wal_checkpoint(TRUNCATE)")
+        return row[0] == 0
+
     def append_leaf(self, index: int, salt: bytes, envelope: bytes) -> None:
         """Add a leaf, inside a transaction; an index is never used twice.
 

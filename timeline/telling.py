@@ -22,13 +22,14 @@ from timeline.guard.enrollment import Consent, decide_consent
 from timeline.limits import HOOK_ABOUT_MAX, HOOK_CONTEXT_BYTES_MAX, HOOK_READ_MAX, HOOK_SUGGESTIONS_MAX
 from timeline.prior import own_source
 from timeline.project import project_at
+from timeline.reasoning_reading import consenting
 from timeline.service import Session
 from timeline.state import State
 from timeline.view import LogView, Standing
 from timeline.world import ledger
 from timeline.world.assertion import Assertion
 from timeline.world.briefing import briefing
-from timeline.world.capsules import continuation_context
+from timeline.world.capsules import Capsule, continuation_context
 from timeline.world.continuation import CONTINUATION_PREDICATE
 from timeline.world.feedback_value import FEEDBACK_PREDICATE, INTERPRETATION_PREDICATE
 from timeline.world.king_field import Packet, one_line
@@ -73,7 +74,7 @@ def told_at_start(session: Session, event: HookEvent, hint: str | None) -> bytes
     with session.reading_local() as state:
         if not may_know(state, binding):
             return None
-        remembered = read_for_briefing(state, reader_of(binding))
+        remembered = read_for_briefing(state, consenting(state, reader_of(binding)))
     return format_briefing(event, hint, remembered)
 
 
@@ -105,7 +106,8 @@ def told_before_answer(session: Session, event: HookEvent) -> bytes:
     """
     binding = _bind(session, event)
     with session.reading_local() as state:
-        packet = read_packet(state, reader_of(binding)) if may_know(state, binding) else None
+        known = may_know(state, binding)
+        packet = read_packet(state, consenting(state, reader_of(binding))) if known else None
         mark = _mark(simulated=state.view.simulated_host)
     if packet is None:
         return b""
@@ -153,9 +155,7 @@ def read_packet(state: State, reader: Reader) -> dict[str, Any] | None:
     Raises:
         StateError, SidecarError: the world model is not to be believed.
     """
-    said = _about_task(state, reader, CONTINUATION_PREDICATE)
-    standing = decide_standing(said, reader, ledger.now_ms(state))
-    capsule = continuation_context(standing, task=reader.task).only
+    capsule = _capsule(state, reader)
     if capsule is None:
         return None
     words = (
@@ -163,6 +163,22 @@ def read_packet(state: State, reader: Reader) -> dict[str, Any] | None:
         *_about_task(state, reader, INTERPRETATION_PREDICATE),
     )
     return recall_packet(capsule, words)
+
+
+def read_completion(state: State, reader: Reader) -> bool:
+    """Whether the reader's task is completed, undisputed: only a measurement under a contract completes one (W35).
+
+    Raises:
+        StateError, SidecarError: the world model is not to be believed.
+    """
+    capsule = _capsule(state, reader)
+    return capsule is not None and capsule.continuation.is_completed
+
+
+def _capsule(state: State, reader: Reader) -> Capsule | None:
+    said = _about_task(state, reader, CONTINUATION_PREDICATE)
+    standing = decide_standing(said, reader, ledger.now_ms(state))
+    return continuation_context(standing, task=reader.task).only
 
 
 def _about_task(state: State, reader: Reader, predicate: str) -> tuple[Assertion, ...]:

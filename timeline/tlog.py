@@ -14,6 +14,7 @@ from pathlib import Path
 import msgspec
 
 from sidecars.checkpoint import Checkpoint, sign_checkpoint
+from sidecars.erased import is_erased, stored_hash
 from sidecars.errors import BrokenLinkError, SidecarError
 from sidecars.leaf import SALT_BYTES, Body, Leaf, Role, leaf_hash, seal_leaf
 from sidecars.trust import (
@@ -60,7 +61,8 @@ def no_probe(_step: Step) -> None:
 class LogReading(msgspec.Struct, frozen=True):
     """A log that was read and believed: the finding, what its leaves add up to, and the bytes of the anchor.
 
-    ``anchor`` is ``None`` where it is lost and another file was read in its place.
+    ``anchor`` is ``None`` where it is lost and another file was read in its place. ``due`` are leaves that the owner
+    had erased and whose bytes stand there still, or again: nothing of them is in ``view``.
 
     The leaves themselves are not kept: of a long log they would take more memory than all else.
     """
@@ -68,6 +70,7 @@ class LogReading(msgspec.Struct, frozen=True):
     finding: Finding
     view: LogView
     anchor: bytes | None
+    due: tuple[int, ...] = ()
 
 
 class _Verified(msgspec.Struct, frozen=True):
@@ -76,9 +79,10 @@ class _Verified(msgspec.Struct, frozen=True):
     finding: Finding
     fold: LogFold
     anchor: bytes
+    due: tuple[int, ...]
 
     def believed(self, *, stands_in: bool = False) -> LogReading:
-        return LogReading(self.finding, self.fold.view(), None if stands_in else self.anchor)
+        return LogReading(self.finding, self.fold.view(), None if stands_in else self.anchor, self.due)
 
 
 class Sight(msgspec.Struct, frozen=True):
@@ -170,20 +174,33 @@ def _look(locations: Locations, store: Store, anchor: Path) -> Sight:
 
 
 def _verify_log(sight: Sight, store: Store, keystore: Keystore) -> _Verified | SidecarError:
-    """One reading, or why it is not to be believed: a value, since it may be worth nothing."""
+    """One reading, or why it is not to be believed: a value, since it may be worth nothing.
+
+    Where bytes stand there of leaves that an erasure names, all is read once more as if they were gone already.
+    """
+    try:
+        found = _verify_once(sight, store, keystore, frozenset())
+        return _verify_once(sight, store, keystore, frozenset(found.due)) if found.due else found
+    except SidecarError as error:
+        return error
+
+
+def _verify_once(sight: Sight, store: Store, keystore: Keystore, due: frozenset[int]) -> _Verified:
     pins = keystore.pins
     log = TrustedLog(origin=pins.origin, owner=pins.owner, log_keys=pins.log_keys)
     fold = LogFold()
-    try:
-        log.admit_anchor(sight.anchor)
-        log.admit_head(sight.head)
-        for number, (index, salt, envelope) in enumerate(store.leaves()):
-            if index != number:
-                raise BrokenLinkError(f"leaf {number}: its row must bear its index")
+    log.admit_anchor(sight.anchor)
+    log.admit_head(sight.head)
+    for number, (index, salt, envelope) in enumerate(store.leaves()):
+        if index != number:
+            raise BrokenLinkError(f"leaf {number}: its row must bear its index")
+        if is_erased(salt):
+            log.admit_erased(envelope)
+        elif index in due:
+            log.admit_erased(stored_hash(salt, envelope))
+        else:
             fold.add(log.admit_leaf(salt, envelope), log.newest_hash)
-        return _Verified(log.finish(), fold, sight.anchor)
-    except SidecarError as error:
-        return error
+    return _Verified(log.finish(), fold, sight.anchor, tuple(sorted(due)) or log.erasures_due)
 
 
 def write_empty_log(locations: Locations, keystore: Keystore) -> None:

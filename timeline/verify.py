@@ -29,6 +29,7 @@ from timeline.assurance import (
 )
 from timeline.carried import committed_hashes, compare_anchor
 from timeline.clock import format_utc
+from timeline.erasing import pages_due
 from timeline.errors import (
     IndexUnverifiedError,
     SourceError,
@@ -46,7 +47,7 @@ from timeline.ports import Ports
 from timeline.prefix import check_chunks, check_generations, committed_chunks, open_enrolled
 from timeline.projection import read_source, stored_sources, vocabulary_is_current
 from timeline.provider import adapter_for
-from timeline.revoked import find_revoked_keys, format_ranges
+from timeline.revoked import find_revoked_keys, format_ranges, join_ranges
 from timeline.source import OpenSource
 from timeline.state import State, open_local
 from timeline.view import EnrolledSource, LogView
@@ -78,7 +79,7 @@ class Report(msgspec.Struct):
     ``verdict`` is ``ok``, ``repairable`` (exactly one signed batch is due; the next writing command takes it) or
     ``refused``. ``level`` is the assurance that may be claimed for the whole log; for its first ``carried_size`` leaves
     it is L3, since a person carried them away and they are the same. ``fork`` is the declaration of a log that goes on
-    from another one.
+    from another one; of ``erased`` leaves the hash alone is left.
     """
 
     verdict: str = "ok"
@@ -89,6 +90,7 @@ class Report(msgspec.Struct):
     origin: str = ""
     simulated_host: bool = False
     fork: Fork | None = None
+    erased: int = 0
     checks: list[Check] = msgspec.field(default_factory=list)
     not_checked: list[str] = msgspec.field(default_factory=list)
 
@@ -147,6 +149,7 @@ def _verify_once(
             _report_revoked(report, state)
             _report_descent(report, state.view)
             _report_accepted(report, state.view)
+            _report_erased(report, state)
             _run(report, "database structure", state.store.check_structure, "pages, indexes and types agree")
             _check_assertions(report, state)
             _check_sidecars(report, state)
@@ -173,38 +176,33 @@ def _describe(report: Report, state: State) -> None:
         case Consistent():
             pass
         case HeadRepairable() | AnchorRepairable():
-            report.verdict = "repairable"
-            report.checks.append(
-                Check(
-                    "crash repair",
-                    ok=True,
-                    detail="state is exactly one complete, linked, signed batch ahead of head or anchor",
-                    reason="repairable",
-                    hint="any next command takes this repair under the lock",
-                )
+            _report_due(
+                report,
+                "crash repair",
+                "state is exactly one complete, linked, signed batch ahead of head or anchor",
+                "any next command takes this repair under the lock",
             )
     if state.store.outdated:
-        report.verdict = "repairable"
-        report.checks.append(
-            Check(
-                "schema",
-                ok=True,
-                detail="the database was made by an older version of this program",
-                reason="repairable",
-                hint="any next command brings it up to date under the lock",
-            )
+        _report_due(
+            report,
+            "schema",
+            "the database was made by an older version of this program",
+            "any next command brings it up to date under the lock",
         )
     if not state.keystore.settled:
-        report.verdict = "repairable"
-        report.checks.append(
-            Check(
-                "key change",
-                ok=True,
-                detail="a change of the log key was begun and is not finished",
-                reason="repairable",
-                hint="any next command finishes it, or takes it back where nothing was committed",
-            )
+        _report_due(
+            report,
+            "key change",
+            "a change of the log key was begun and is not finished",
+            "any next command finishes it, or takes it back where nothing was committed",
         )
+
+
+def _report_due(report: Report, name: str, detail: str, hint: str) -> None:
+    """Something was interrupted, and is finished by the next command: no refusal, and none is made good by it."""
+    if report.ok:
+        report.verdict = "repairable"
+    report.checks.append(Check(name, ok=True, detail=detail, reason="repairable", hint=hint))
 
 
 def _report_descent(report: Report, view: LogView) -> None:
@@ -240,6 +238,25 @@ def _report_accepted(report: Report, view: LogView) -> None:
             )
 
 
+def _report_erased(report: Report, state: State) -> None:
+    """Which leaves the owner had erased, and whether all of that was carried out."""
+    view = state.view
+    if not view.erasures:
+        return
+    report.erased = len(view.erased)
+    stated, gone = (join_ranges(sorted(leaves)) for leaves in ({m.leaf for m in view.erasures}, view.erased))
+    detail = f"stated by leaves {format_ranges(stated)}; leaves erased: {format_ranges(gone) or 'none'}"
+    report.add(Check("erasure", ok=True, detail=detail))
+    report.not_checked.append("erasure: what the erased leaves said, and whether copies of it are elsewhere")
+    if pages_due(state):
+        _report_due(
+            report,
+            "erasure",
+            "leaves were erased, and bytes of theirs may still be in the state",
+            "any next command that writes finishes it under the lock",
+        )
+
+
 def _report_revoked(report: Report, state: State) -> None:
     """Which leaves a key signed that the owner has declared compromised: they count, and may be somebody else's."""
     for key in find_revoked_keys(state):
@@ -247,6 +264,10 @@ def _report_revoked(report: Report, state: State) -> None:
         leaves = format_ranges(key.signed) or "none"
         detail = f"declared compromised by leaf {key.revoked_by}; leaves that it signed before: {leaves}"
         report.add(Check(name, ok=True, detail=detail, reason="log-key-compromised"))
+        if key.erased:
+            report.not_checked.append(
+                f"{name}: whether it signed leaves {format_ranges(key.erased)}, which were erased since"
+            )
         if key.signed:
             report.not_checked.append(
                 f"{name}: whether this log or whoever else had the key wrote leaves {leaves}"
@@ -326,9 +347,12 @@ def _refusal(name: str, error: TimelineError | SidecarError | AdapterError) -> C
 
 
 def _check_assertions(report: Report, state: State) -> None:
-    """The table of assertions adds up to what the log adds up to; an outdated database has none, and needs none."""
+    """The table of assertions adds up to what the log adds up to; an outdated database has none, and needs none.
+
+    Where an erasure is due, its rows are there still.
+    """
     tally = state.view.assertions
-    if state.store.outdated:
+    if state.store.outdated or state.reading.due:
         return
 
     def compare() -> None:
@@ -381,12 +405,15 @@ def _check_following(report: Report, state: State, source: EnrolledSource) -> No
 
 def _check_deep(report: Report, state: State, progress: Progress | None) -> None:
     sources = state.view.active
-    _run(
-        report,
-        "projections",
-        lambda: _compare_projections(state),
-        "every row rebuilt from the sidecars and compared",
-    )
+    if state.reading.due:
+        report.not_checked.append("projections: the rows of what is to be erased are there still")
+    else:
+        _run(
+            report,
+            "projections",
+            lambda: _compare_projections(state),
+            "every row rebuilt from the sidecars and compared",
+        )
     for number, source in enumerate(sources):
         _check_transcript(report, state, source)
         if progress is not None:

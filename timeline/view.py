@@ -13,6 +13,7 @@ from sidecars.leaf import (
     AnchorPolicy,
     AnchorRecovery,
     Enrollment,
+    Erasure,
     Invalidation,
     Policy,
     PrefixProof,
@@ -119,12 +120,20 @@ class RecoveryMade(msgspec.Struct, frozen=True):
     recovery: AnchorRecovery
 
 
+class ErasureMade(msgspec.Struct, frozen=True):
+    """What the owner had erased, the leaf that says so, and the log's time at it (UTC milliseconds)."""
+
+    leaf: int
+    at: int
+    body: Erasure
+
+
 class LogView(msgspec.Struct, frozen=True, dict=True):
     """Everything that the log says at one size. ``anchors`` is the newest policy of external anchors, if any.
 
     ``fork`` says from which log this one goes on, if it is a fork; ``restorations`` and ``recoveries`` are all that it
-    states, oldest first; ``consents`` are the standing consents in force; ``assertions`` and ``register`` are
-    tallied, and no more is kept of them.
+    states, oldest first, as are ``erasures``; ``consents`` are the standing consents in force; ``assertions`` and
+    ``register`` are tallied, and no more is kept of them.
     """
 
     policy: Policy | None = None
@@ -139,6 +148,7 @@ class LogView(msgspec.Struct, frozen=True, dict=True):
     consents: Consents = ()
     assertions: AssertionTally = AssertionTally()
     register: RegisterTally = RegisterTally()
+    erasures: tuple[ErasureMade, ...] = ()
 
     @property
     def simulated_host(self) -> bool:
@@ -159,6 +169,16 @@ class LogView(msgspec.Struct, frozen=True, dict=True):
         restored = (made.leaf for made in self.restorations)
         recovered = (made.leaf for made in self.recoveries if made.recovery.basis != "external")
         return 1 + max((*restored, *recovered), default=-1)
+
+    @cached_property
+    def erased(self) -> frozenset[int]:
+        """Every leaf that the owner had erased."""
+        return frozenset(index for made in self.erasures for index in made.body.leaves)
+
+    @cached_property
+    def suppressed(self) -> frozenset[str]:
+        """The keyed digests of everything that must not be taken in again."""
+        return frozenset(digest for made in self.erasures for digest in made.body.suppressed)
 
     def kept_digests(self) -> frozenset[str]:
         """Digests of every sidecar file that must be there."""

@@ -32,6 +32,10 @@ GIVEN: dict[Tool, dict[str, Any]] = {
     },
     Tool.CONTEXT: {},
     Tool.BRIEFING: {},
+    Tool.RESOLVE: {"subjectId": "task:default", "predicate": "build.tool"},
+    Tool.MEDIATE: {
+        "units": [{"id": "u1", "subjectId": "task:default", "predicate": "build.tool", "value": "make"}]
+    },
 }
 OPENING = [Tool.INDEX, Tool.SEARCH]
 """Tools that open a transcript."""

@@ -41,6 +41,10 @@ LEAST: dict[Tool, dict[str, object]] = {
     },
     Tool.CONTEXT: {},
     Tool.BRIEFING: {},
+    Tool.RESOLVE: {"subjectId": "task:default", "predicate": "build.tool"},
+    Tool.MEDIATE: {
+        "units": [{"id": "u1", "subjectId": "task:default", "predicate": "build.tool", "value": "make"}]
+    },
 }
 WHOLE = binding(goal="goal-1", route=Route("portal-1", "thread-1"))
 CLAIMS = {

@@ -43,7 +43,7 @@ def listed(host: Host) -> list[dict[str, object]]:
 def test_the_tools_have_the_names_of_the_reference(listed: list[dict[str, object]]) -> None:
     """Hosts whose prompts know these names go on working."""
     names = [f"session_timeline_{name}" for name in ("index", "search", "capture")]
-    later = ["record_world_assertion", "world_context", "session_briefing"]
+    later = ["record_world_assertion", "world_context", "session_briefing", "world_resolve", "world_mediate"]
     assert [tool["name"] for tool in listed] == [*names, "timeline_status", *later]
     assert {tool.name for tool in TOOLS} == NAMES
 

@@ -14,7 +14,7 @@ from timeline.cli.presence import CONSENTING_COMMANDS, OPEN_COMMANDS, OWNER_COMM
 from timeline.guard.presence import Ancestry
 from timeline.owner import lock_owner
 from timeline.presence import find_rules
-from timeline.state import hold_for_writing
+from timeline.lock import hold_for_writing
 
 
 @pytest.fixture

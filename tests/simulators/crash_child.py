@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from tests.simulators.worlds import SEGMENT_BYTES, World, with_probe
 from timeline import service
+from timeline.rewriting import Erasing, Watch
 from timeline.tlog import Probe, Step
 
 _FAILED = 70
@@ -32,6 +33,25 @@ def init_and_die_at(world: World, step: Step) -> bool:
 def act_and_die_at(world: World, step: Step, act: Callable[[service.Session], object]) -> bool:
     """Do something that commits in a child that kills itself at ``step``; whether it got that far."""
     session = with_probe(world.session, _dying_at(step, 1))
+    return _was_killed(_start(lambda: act(session)))
+
+
+def killed_while(
+    watched: Callable[[World, Watch], service.Session],
+    world: World,
+    step: Erasing,
+    act: Callable[[service.Session], object],
+) -> bool:
+    """Erase something in a child that kills itself at ``step``; whether it got that far.
+
+    ``watched`` gives the session of a world with an eye on the steps of an erasure.
+    """
+
+    def watch(now: Erasing) -> None:
+        if now is step:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    session = watched(world, watch)
     return _was_killed(_start(lambda: act(session)))
 
 

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sidecars.checkpoint import Checkpoint
+from sidecars.erased import stored_hash
 from sidecars.errors import MalformedError
-from sidecars.leaf import leaf_hash
 from sidecars.merkle import Frontier, consistency_proof, extension_proof, root_of
 from timeline.errors import LogRefusedError
 from timeline.store import open_store
@@ -64,7 +64,7 @@ class Subject:
     def _leaves(self, size: int) -> list[bytes]:
         store = open_store(self._database)
         try:
-            found = [leaf_hash(salt, envelope) for index, salt, envelope in store.leaves() if index < size]
+            found = [stored_hash(salt, envelope) for index, salt, envelope in store.leaves() if index < size]
         except MalformedError as error:
             message = f"{self._database}: {error}"
             raise LogRefusedError(message) from error

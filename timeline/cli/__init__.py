@@ -44,6 +44,12 @@ def _daemon() -> click.Command:
     return daemon_group
 
 
+def _conformance() -> click.Command:
+    from timeline.cli.conformance import conformance_command
+
+    return conformance_command
+
+
 def _consent() -> click.Command:
     from timeline.cli.consents import consent_command
 
@@ -60,6 +66,18 @@ def _doctor() -> click.Command:
     from timeline.cli.doctor import doctor_command
 
     return doctor_command
+
+
+def _exclude() -> click.Command:
+    from timeline.cli.forget import exclude_group
+
+    return exclude_group
+
+
+def _forget() -> click.Command:
+    from timeline.cli.forget import forget_group
+
+    return forget_group
 
 
 def _formats() -> click.Command:
@@ -162,10 +180,13 @@ _LATER: dict[str, Callable[[], click.Command]] = {
     "anchor": _anchors,
     "backup": _backup,
     "completions": _completions,
+    "conformance": _conformance,
     "consent": _consent,
     "daemon": _daemon,
     "enroll": _enroll,
     "doctor": _doctor,
+    "exclude": _exclude,
+    "forget": _forget,
     "formats": _formats,
     "inspect": _inspect,
     "install": _install,

@@ -81,6 +81,13 @@ def backup_command(file: Path, *, without_keys: bool, as_json: bool) -> None:
     is_flag=True,
     help="You, the owner, declare that nothing was committed after this backup. Becomes a leaf.",
 )
+@click.option(
+    "--forgotten",
+    metavar="FOLDER",
+    default=None,
+    type=click.Path(path_type=Path),
+    help="A trust folder whose list of what was forgotten is newer than the backup.",
+)
 @click.option("--as-fork", is_flag=True, help="Begin a log of its own, with a new origin and new keys.")
 @click.option(
     "--trust-only", is_flag=True, help="The state stands, the trust folder is lost: put pins and keys back."
@@ -91,17 +98,19 @@ def restore_command(
     against: tuple[Path, ...],
     key: str | None,
     keys: Path | None,
+    forgotten: Path | None,
     *,
-    unverified: bool,
-    as_fork: bool,
-    trust_only: bool,
     as_json: bool,
+    **modes: bool,
 ) -> int:
     """Put a backup in place, where no timeline stands, if it is the newest state of its log.
 
     The external anchors that the log requires are asked. Where one knows a newer state, the backup is refused; with
     --as-fork it goes on as a log of its own, which says in its third leaf what it goes on from. Where nothing can say
     whether it is the newest, give the carried anchor of its size, or declare it.
+
+    What was forgotten after the backup was made is erased from it, as far as its list is at hand: that of a trust
+    folder which was moved away is given with --forgotten.
 
     The keys that a backup is verified with come out of the backup: --key makes sure that it is yours.
 
@@ -111,8 +120,9 @@ def restore_command(
       timeline restore timeline-2026-08-20.tar --against anchor-2026-08-20
       timeline restore timeline-2026-08-20.tar --as-fork
     """
+    unverified, as_fork, trust_only = modes["unverified"], modes["as_fork"], modes["trust_only"]
     _check_modes(as_fork=as_fork, trust_only=trust_only, given=bool(against) or unverified)
-    given = Given(key, against, keys, unverified)
+    given = Given(key, against, keys, unverified, None if forgotten is None else forgotten.absolute())
     session = owner_session()
     with progress("restoring") as advance:
         if as_fork:
@@ -148,11 +158,13 @@ def _show_restored(found: restore.Restored, *, as_json: bool) -> int:
         "status": "restored",
         "basis": found.basis,
         "leaf": found.leaf,
+        "forgotten": None if found.forgotten is None else found.forgotten.plan,
         **_manifest_json(found.manifest),
     }
     lines = [
         f"restored {_described(found.manifest)}: {_BASIS[found.basis]}",
         *([] if found.leaf is None else [f"leaf {found.leaf} says so, to everybody who verifies this log"]),
+        *([] if found.forgotten is None else ["what was forgotten after it was made was erased from it"]),
         "next: `timeline verify --deep`",
     ]
     show(answer, as_json=as_json, lines=lines)

@@ -2,7 +2,8 @@
 
 The hook prints what is answered here, in its host's own dialect. A prompt gives a receipt; a guarded tool a permit or
 a refusal; a tool that ran lets a followed transcript be read on. A session that may know is reminded of where its task
-stands, as it begins and at each prompt. Whatever fails is written down and says nothing: only a guarded tool is ever
+stands, as it begins and at each prompt, and its user is told what captured runs say of the agent's claims when it
+stops. Whatever fails is written down and says nothing: only a guarded tool is ever
 refused, and the server refuses it as well, since hosts skip hooks.
 """
 
@@ -28,6 +29,7 @@ from timeline.guard.transport import Caller, nearest_host
 from timeline.limits import RECEIPTS_PENDING_MAX
 from timeline.permitting import Denied, Permitted, lifecycle_hint, permit_call
 from timeline.service import REFUSALS, Session, receive_prompt
+from timeline.stop_telling import claims_at_stop, told_at_stop
 from timeline.telling import told_at_start, told_before_answer
 
 if TYPE_CHECKING:
@@ -82,6 +84,9 @@ class Reception:
             self._following.read_on(event.host, event.session)
         if event.event in _HINTS:
             return self._hint(event, request)
+        if units := claims_at_stop(event):
+            checked = self._remind(event, request, lambda session: told_at_stop(session, event, units))
+            return checked or dialects.nothing(event.host, event.event)
         return dialects.nothing(event.host, event.event)
 
     def _hint(self, event: HookEvent, request: ClientRequest) -> bytes:

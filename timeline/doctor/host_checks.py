@@ -6,6 +6,7 @@ from typing import Final
 from timeline.activity import SILENT_SECONDS, SessionReport
 from timeline.clock import format_utc, parse_utc
 from timeline.daemon_status import DaemonStatus
+from timeline.dialects import DIALECTS, STOP
 from timeline.doctor.facts import CommandFact, HookFact, HostFact
 from timeline.doctor.findings import Finding, Level
 from timeline.guard.request import Tool
@@ -66,6 +67,9 @@ def _check_hooks(host: HostFact) -> Iterator[Finding]:
         yield Finding(Level.ERROR, "hook-untrusted", host.name, message, remedy)
     elif not missing:
         yield Finding(Level.FINE, "hooks-installed", host.name, f"hooks for {_events(host.hooks)}")
+    if not missing and DIALECTS[host.name].tells_user and STOP not in {hook.event for hook in host.hooks}:
+        message = f"no hook for {STOP}: nobody compares what the agent claims with the captured runs"
+        yield Finding(Level.NOTE, "hook-stop-missing", host.name, message, _install(host))
 
 
 def _events(hooks: Sequence[HookFact]) -> str:

@@ -9,8 +9,9 @@ from typing import Final, Literal
 
 import msgspec
 
-from sidecars.assertion import REASON_CHARACTERS_MAX, VALUE_BYTES_MAX, KnowledgeKind
+from sidecars.assertion import REASON_CHARACTERS_MAX, VALUE_BYTES_MAX, DerivedRole, KnowledgeKind
 from sidecars.identity import JSON
+from timeline.guard.asked_answer import read_alternatives, read_words
 from timeline.guard.errors import GroupSuppressedError, RequestError
 from timeline.guard.fields import (
     read_flag,
@@ -24,15 +25,22 @@ from timeline.guard.fields import (
 )
 from timeline.limits import (
     INTERPRETATION_BYTES_MAX,
+    PREDICATE_CHARACTERS_MAX,
     STABLE_ID_CHARACTERS_MAX,
     WORLD_ITEMS_DEFAULT,
     WORLD_ITEMS_MAX,
 )
 
-_PREDICATE_CHARACTERS: Final = 128
 _WORD_CHARACTERS: Final = 64
 _HEX_DIGITS: Final = 64
 KNOWLEDGE_KINDS: Final = ("fact", "user-preference", "decision", "task-state", "error-lesson")
+DERIVED_ROLES: Final = ("memory-interpretation", "probabilistic-interpretation", "hypothesis")
+"""As what a model may derive something; an observation or the user's word it never can (P15, P46)."""
+
+_DERIVATION_FIELDS: Final = frozenset({"role", "rule", "alternatives"})
+_RULE: Final = "rule.model"
+"""The rule by which a model derives, where it names none."""
+
 PRIVACIES: Final = ("private", "shared")
 """Whom a suggestion may be for; nothing is recorded for a group."""
 
@@ -49,6 +57,7 @@ SUGGESTION_FIELDS: Final = frozenset(
             "observedAt",
         ),
         *("expiresAt", "knowledgeKind", "privacy", "reason", "supersedes"),
+        *("startsAt", "purposes", "about", "derivation"),
     }
 )
 VIEW_FIELDS: Final = frozenset(
@@ -61,6 +70,22 @@ INTERPRETATION_FIELDS: Final = frozenset(
     }
 )
 """Those of both requests; which of them belong together is the schema's matter."""
+
+
+class DerivationAsked(msgspec.Struct, frozen=True):
+    """From what a model says that its suggestion follows: the ids of each of ``alternatives`` suffice together."""
+
+    role: DerivedRole
+    rule: str
+    alternatives: tuple[tuple[str, ...], ...]
+
+    def fields(self) -> JSON:
+        """The fields by their names in the interface."""
+        return {
+            "role": self.role,
+            "rule": self.rule,
+            "alternatives": [list(one) for one in self.alternatives],
+        }
 
 
 class SuggestionAsked(msgspec.Struct, frozen=True):
@@ -81,6 +106,10 @@ class SuggestionAsked(msgspec.Struct, frozen=True):
     knowledge: KnowledgeKind | None
     privacy: Literal["private", "shared"]
     reason: str | None
+    starts_at: int | None = None
+    purposes: tuple[str, ...] = ()
+    about: str | None = None
+    derivation: DerivationAsked | None = None
 
     def fields(self) -> dict[str, JSON]:
         """The fields by their names in the interface."""
@@ -97,6 +126,10 @@ class SuggestionAsked(msgspec.Struct, frozen=True):
             "knowledgeKind": self.knowledge,
             "privacy": self.privacy,
             "reason": self.reason,
+            "startsAt": self.starts_at,
+            "purposes": list(self.purposes) or None,
+            "about": self.about,
+            "derivation": None if self.derivation is None else self.derivation.fields(),
         }
 
 
@@ -140,7 +173,7 @@ def parse_suggestion(given: Mapping[str, object]) -> SuggestionAsked:
     return SuggestionAsked(
         id=read_text(given, "id", STABLE_ID_CHARACTERS_MAX),
         subject=read_text(given, "subjectId", STABLE_ID_CHARACTERS_MAX),
-        predicate=read_text(given, "predicate", _PREDICATE_CHARACTERS),
+        predicate=read_text(given, "predicate", PREDICATE_CHARACTERS_MAX),
         value=read_json(given, "value", VALUE_BYTES_MAX),
         evidence_kind=read_text(given, "evidenceKind", _WORD_CHARACTERS),
         evidence_id=read_optional_text(given, "evidenceId", STABLE_ID_CHARACTERS_MAX),
@@ -150,6 +183,29 @@ def parse_suggestion(given: Mapping[str, object]) -> SuggestionAsked:
         knowledge=read_word(given, "knowledgeKind", KNOWLEDGE_KINDS, None),  # type: ignore[arg-type]  # its words
         privacy=read_word(given, "privacy", PRIVACIES, "private"),  # type: ignore[arg-type]  # as above
         reason=read_optional_text(given, "reason", REASON_CHARACTERS_MAX),
+        starts_at=read_time(given, "startsAt"),
+        purposes=read_words(given, "purposes"),
+        about=read_optional_text(given, "about", STABLE_ID_CHARACTERS_MAX),
+        derivation=_parse_derivation(given),
+    )
+
+
+def _parse_derivation(given: Mapping[str, object]) -> DerivationAsked | None:
+    found = given.get("derivation")
+    if found is None:
+        return None
+    if not isinstance(found, Mapping):
+        message = "field derivation: must be an object"
+        raise RequestError(message)
+    refuse_unknown("derivation", (str(name) for name in found), _DERIVATION_FIELDS)
+    role = read_word(found, "role", DERIVED_ROLES, None)
+    if role is None:
+        message = f"field role: must be one of {', '.join(DERIVED_ROLES)}"
+        raise RequestError(message)
+    return DerivationAsked(
+        role=role,  # type: ignore[arg-type]  # one of its words
+        rule=read_optional_text(found, "rule", PREDICATE_CHARACTERS_MAX) or _RULE,
+        alternatives=read_alternatives(found, "alternatives"),
     )
 
 

@@ -100,8 +100,10 @@ def read_flag(given: Mapping[str, object], name: str) -> bool:
     return value
 
 
-def read_json(given: Mapping[str, object], name: str, bytes_max: int) -> JSON:
+def read_json(given: Mapping[str, object], name: str, bytes_max: int, *, depth: int = 2) -> JSON:
     """Any JSON value but ``null``, of at most ``bytes_max`` bytes in its RFC 8785 form.
+
+    ``depth`` is how deep in a request it stands.
 
     Raises:
         RequestError: it is absent, has no such form, or a longer one.
@@ -109,7 +111,10 @@ def read_json(given: Mapping[str, object], name: str, bytes_max: int) -> JSON:
     value: JSON = given.get(name)  # type: ignore[assignment]  # what is no JSON is refused next
     try:
         size = len(canonical_bytes_with_floats(value))
-        canonical_bytes_with_floats([[value]])  # as deep as the digest of a request holds it
+        nested = value
+        for _ in range(depth):  # as deep as the digest of a request holds it
+            nested = [nested]
+        canonical_bytes_with_floats(nested)
     except SidecarError as error:
         message = f"field {name}: {error.rule}"
         raise RequestError(message) from error

@@ -28,6 +28,14 @@ from timeline.guard.asked import (
     parse_suggestion,
     parse_view,
 )
+from timeline.guard.asked_answer import (
+    ANSWER_FIELDS,
+    QUESTION_FIELDS,
+    AnswerAsked,
+    QuestionAsked,
+    parse_answer,
+    parse_question,
+)
 from timeline.guard.claims import is_claim, is_scope, known_claims, read_claims, refuse_foreign
 from timeline.guard.errors import RequestError, ScopeClaimError, ScopeMismatchError
 from timeline.guard.fields import (
@@ -65,6 +73,8 @@ class Tool(StrEnum):
     RECORD = "record_world_assertion"
     CONTEXT = "world_context"
     BRIEFING = "session_briefing"
+    RESOLVE = "world_resolve"
+    MEDIATE = "world_mediate"
 
 
 WRITING: Final = frozenset({Tool.CAPTURE, Tool.RECORD})
@@ -82,10 +92,12 @@ FIELDS: Final[Mapping[Tool, frozenset[str]]] = {
     Tool.RECORD: SUGGESTION_FIELDS,
     Tool.CONTEXT: VIEW_FIELDS,
     Tool.BRIEFING: frozenset(),
+    Tool.RESOLVE: QUESTION_FIELDS,
+    Tool.MEDIATE: ANSWER_FIELDS,
 }
 """The fields of each tool's request; scope claims come on top."""
 
-_TIMES: Final = frozenset({"at", "observedAt", "expiresAt"})
+_TIMES: Final = frozenset({"at", "observedAt", "startsAt", "expiresAt"})
 """Fields that are milliseconds here and a text in the interface."""
 
 
@@ -108,15 +120,16 @@ class Request(msgspec.Struct, frozen=True):
     interpretation: Mapping[str, JSON] | None = None
     suggestion: SuggestionAsked | None = None
     view: ViewAsked | None = None
+    question: QuestionAsked | None = None
+    answer: AnswerAsked | None = None
 
     def fields(self) -> dict[str, JSON]:
         """The request's own fields by their names in the interface, defaults filled in."""
         if self.tool is Tool.INDEX:
             return {"maxBytes": self.max_bytes}
-        if self.suggestion is not None:
-            return self.suggestion.fields()
-        if self.view is not None:
-            return self.view.fields()
+        for asked in (self.suggestion, self.view, self.question, self.answer):
+            if asked is not None:
+                return asked.fields()
         if self.tool not in {Tool.SEARCH, Tool.CAPTURE}:
             return {}
         found: dict[str, JSON] = {
@@ -215,6 +228,10 @@ def parse_request(tool: Tool, arguments: Mapping[str, object]) -> Request:
             return Request(tool, claims, suggestion=parse_suggestion(given))
         case Tool.CONTEXT:
             return Request(tool, claims, view=parse_view(given))
+        case Tool.RESOLVE:
+            return Request(tool, claims, question=parse_question(given))
+        case Tool.MEDIATE:
+            return Request(tool, claims, answer=parse_answer(given))
         case Tool.STATUS | Tool.BRIEFING:
             return Request(tool, claims)
 

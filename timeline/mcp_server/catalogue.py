@@ -143,20 +143,23 @@ RECORD: Final = OfferedTool(
     name=Tool.RECORD.value,
     title="Suggest something to remember",
     description=(
-        "Record a suggestion. It stays a proposal and replaces nothing: only a capture measures, only the owner "
+        "A suggestion stays a proposal and replaces nothing: only a capture measures, only the owner "
         "confirms. No secrets, no permissions."
     ),
     properties=MappingProxyType(
         {
             "id": _ID,
             "subjectId": {"type": "string"},
-            "predicate": {"type": "string", "description": "Such as build.tool"},
+            "predicate": {"type": "string"},
             "value": {"description": "Any JSON but null"},
             "evidenceKind": {"const": "model-suggestion"},
             "knowledgeKind": {"enum": list(KNOWLEDGE_KINDS)},
             "privacy": {"enum": list(PRIVACIES)},
             "reason": {"type": "string"},
             "expiresAt": {"type": "string"},
+            "purposes": {"type": "array"},
+            "about": {"type": "string"},
+            "derivation": {"type": "object"},
         }
     ),
     required=("id", "subjectId", "predicate", "value", "evidenceKind"),
@@ -192,7 +195,58 @@ BRIEFING: Final = OfferedTool(
     description="One short view of this session's task: how to go on, what is settled, what is disputed.",
 )
 
-TOOLS: Final = (INDEX, SEARCH, CAPTURE, STATUS, RECORD, CONTEXT, BRIEFING)
+_ABOUT: Final[Schema] = MappingProxyType({"subjectId": _ID, "predicate": {"type": "string"}})
+
+RESOLVE: Final = OfferedTool(
+    name=Tool.RESOLVE.value,
+    title="What may be said",
+    description=(
+        "How a question stands: supported (with sentences to say, attributed), conflicted, stale, or unrecorded. "
+        "Unrecorded never means false. `asOf` stands for the answer: give it to world_mediate."
+    ),
+    properties=MappingProxyType(
+        {
+            **_ABOUT,
+            "purpose": {"type": "string", "description": "What for, such as planning"},
+            "at": {"type": "string", "description": "Exact UTC time that is asked about; now by default"},
+            "asOf": {"type": "string", "description": "Of an earlier answer: is it still this one?"},
+        }
+    ),
+    required=("subjectId", "predicate"),
+)
+
+MEDIATE: Final = OfferedTool(
+    name=Tool.MEDIATE.value,
+    title="Check an answer before giving it",
+    description=(
+        "Checks what you are about to assert, unit by unit (at most 20), or looks for claims in a text. A unit is "
+        "passed, qualified or blocked; say the returned text and nothing of what is blocked."
+    ),
+    properties=MappingProxyType(
+        {
+            "units": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "id": {"type": "string"},
+                        "subjectId": {"type": "string"},
+                        "predicate": {"type": "string"},
+                        "value": {},
+                        "status": {"type": "string"},
+                        "at": {"type": "string"},
+                        "asOf": {"type": "string"},
+                    },
+                },
+            },
+            "text": {"type": "string"},
+            "purpose": {"type": "string"},
+        }
+    ),
+)
+"""Read-only: what it keeps are digests of what it has checked, for the owner, and no word of it."""
+
+TOOLS: Final = (INDEX, SEARCH, CAPTURE, STATUS, RECORD, CONTEXT, BRIEFING, RESOLVE, MEDIATE)
 """All tools, in the order in which a host lists them."""
 
 NAMES: Final = frozenset(tool.name for tool in TOOLS)

@@ -21,6 +21,26 @@ class Scope(msgspec.Struct, frozen=True):
     purposes: frozenset[str] | None = None
     tasks: frozenset[str] | None = None
 
+    def allows(self, access: "Access") -> bool:
+        """Whether this asker, purpose and task are within the scope."""
+        return (
+            _admits(self.principals, access.principal)
+            and _admits(self.purposes, access.purpose)
+            and _admits(self.tasks, access.task)
+        )
+
+    def common(self, other: "Scope") -> "Scope":
+        """What both scopes allow."""
+        return Scope(
+            _common(self.principals, other.principals),
+            _common(self.purposes, other.purposes),
+            _common(self.tasks, other.tasks),
+        )
+
+    def within(self, other: "Scope") -> bool:
+        """Whether this scope allows nothing that the other does not (P33)."""
+        return self.common(other) == self
+
 
 class Access(msgspec.Struct, frozen=True):
     """Who asks, for what purpose, in which task; a missing purpose or task matches only a scope that is for all."""
@@ -28,6 +48,16 @@ class Access(msgspec.Struct, frozen=True):
     principal: str
     purpose: str | None = None
     task: str | None = None
+
+
+def _admits(allowed: frozenset[str] | None, asked: str | None) -> bool:
+    return allowed is None or asked in allowed
+
+
+def _common(mine: frozenset[str] | None, other: frozenset[str] | None) -> frozenset[str] | None:
+    if mine is None or other is None:
+        return other if mine is None else mine
+    return mine & other
 
 
 class Origin(msgspec.Struct, frozen=True):
@@ -44,13 +74,15 @@ class Origin(msgspec.Struct, frozen=True):
 class Derivation(msgspec.Struct, frozen=True):
     """How a vertex follows from others (P9, P13): the rule, the policy's version, and the evaluator that ran.
 
-    ``alternatives`` are families of dependency ids; the members of one suffice together.
+    ``alternatives`` are families of dependency ids; the members of one suffice together. ``bindings`` are what the rule
+    has to name besides (P46, ``promotion``).
     """
 
     rule: str
     policy: int
     evaluator: str
     alternatives: tuple[frozenset[str], ...]
+    bindings: Mapping[str, str] = {}
 
 
 class Vertex(msgspec.Struct, frozen=True):
@@ -77,6 +109,10 @@ class Vertex(msgspec.Struct, frozen=True):
     def root_id(self) -> str:
         """The id that stands for this root in root sets."""
         return self.id if self.root is None else self.root
+
+    def holds_at(self, moment: int) -> bool:
+        """Whether its own interval contains the moment; those of what it is derived from are not asked here."""
+        return (self.start is None or self.start <= moment) and (self.end is None or moment < self.end)
 
 
 class Marker(msgspec.Struct, frozen=True):

@@ -13,6 +13,7 @@ import msgspec
 
 from sidecars.assertion import (
     AssertionEntry,
+    DerivationEntry,
     EvidenceKind,
     KnowledgeKind,
     Privacy,
@@ -75,6 +76,17 @@ class Origin(msgspec.Struct, frozen=True):
     message: str
 
 
+class Use(msgspec.Struct, frozen=True):
+    """From when (UTC milliseconds) and for what an assertion may be used, and of which person it speaks (P33, P49)."""
+
+    starts_at: int | None = None
+    purposes: tuple[str, ...] = ()
+    about: str | None = None
+
+
+ANY_USE: Final = Use()
+
+
 class Assertion(msgspec.Struct, frozen=True):
     """One recorded assertion: its leaf, when it was recorded (UTC milliseconds), its entry and its value."""
 
@@ -94,8 +106,10 @@ class Assertion(msgspec.Struct, frozen=True):
         return (self.entry.observed_at, self.leaf)
 
     def is_stale(self, now_ms: int) -> bool:
-        """Whether it has expired; at the very instant of its expiry it has (W14)."""
-        return self.entry.expires_at is not None and self.entry.expires_at <= now_ms
+        """Whether it does not hold now: it has expired, at the very instant of its expiry too (W14), or not begun."""
+        entry = self.entry
+        has_ended = entry.expires_at is not None and entry.expires_at <= now_ms
+        return has_ended or (entry.starts_at is not None and now_ms < entry.starts_at)
 
     @property
     def value_digest(self) -> str:
@@ -135,6 +149,8 @@ def make_entry(  # noqa: PLR0913  # each is a field of its own (W2), given by na
     origin: Origin | None = None,
     supersedes: tuple[str, ...] = (),
     reason: str | None = None,
+    use: Use = ANY_USE,
+    derivation: DerivationEntry | None = None,
 ) -> AssertionEntry:
     """A new assertion, checked against every rule that it has to keep alone.
 
@@ -166,6 +182,10 @@ def make_entry(  # noqa: PLR0913  # each is a field of its own (W2), given by na
         message=None if origin is None else origin.message,
         supersedes=tuple(sorted(set(supersedes))),
         reason=reason,
+        starts_at=use.starts_at,
+        purposes=tuple(sorted(set(use.purposes))),
+        about=use.about,
+        derivation=derivation,
     )
     _check_form(entry)
     check_meaning(entry, _read_again(entry.value))
@@ -225,7 +245,7 @@ def _check_filters(entry: AssertionEntry, value: JSON) -> None:
 
 def _texts_of(entry: AssertionEntry) -> Iterator[tuple[str, str]]:
     """The fields beside the value in which whoever records may write what he likes."""
-    for field in ("reason", "id", "subject", "predicate", "evidence_id", "message", "group"):
+    for field in ("reason", "id", "subject", "predicate", "evidence_id", "message", "group", "about"):
         text = getattr(entry, field)
         if text is not None:
             yield field, text

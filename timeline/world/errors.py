@@ -70,6 +70,13 @@ class SupersessionError(WorldError):
     default_hint = "name older established assertions of the same subject, predicate, project and thread"
 
 
+class DerivationError(WorldError):
+    """An assertion may not follow from what it names, or not as what it claims to be (P13, P15, P46)."""
+
+    reason = "world-derivation-invalid"
+    default_hint = "name assertions that you may see; what models suggest supports nothing but a hypothesis"
+
+
 class CompareAndSetError(WorldError):
     """The active assertions are not the ones that were to be replaced: another writer came first."""
 
@@ -84,6 +91,27 @@ class AssertionUnknownError(WorldError):
     default_hint = (
         "`timeline world facts`, `conflicts`, `proposals` and `stale` list ids; --root names the project"
     )
+
+
+class EvidenceUnchangedError(WorldError):
+    """What is said about evidence, or consented to, is in force already; nothing was recorded."""
+
+    reason = "world-evidence-unchanged"
+    default_hint = "`timeline world policy show` says what is in force"
+
+
+class EvidenceStatementError(WorldError):
+    """What the owner says about evidence is not of its form; nothing was recorded."""
+
+    reason = "world-evidence-invalid"
+    default_hint = "`docs/spec/reasoned-leaves.md` lists the fields and their bounds"
+
+
+class TraceUnknownError(WorldError):
+    """No answer was mediated under this id."""
+
+    reason = "world-trace-unknown"
+    default_hint = "`world_mediate` and `timeline world mediate` say the id of each trace"
 
 
 class NoConflictError(WorldError):

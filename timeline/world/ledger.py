@@ -8,7 +8,7 @@ Everything recorded in one call becomes one batch, all of it or nothing.
 """
 
 import heapq
-from collections.abc import Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from itertools import islice
 from typing import Final, Literal
@@ -16,6 +16,7 @@ from typing import Final, Literal
 import msgspec
 
 from sidecars.assertion import ESTABLISHED, AssertionEntry
+from sidecars.erased import is_erased
 from sidecars.errors import DigestMismatchError
 from sidecars.leaf import Leaf, leaf_hash, open_leaf
 from timeline.assertion_account import account_assertions, reading_assertions
@@ -23,6 +24,7 @@ from timeline.assertion_row import AssertionRow, row_of
 from timeline.assertions import StoredLeaf, StoredRow, select_leaves, select_rows
 from timeline.committing import Wanted, Work, commit_alone
 from timeline.errors import IndexUnverifiedError
+from timeline.forgetting.intake import check_entries
 from timeline.state import State
 from timeline.world.assertion import Assertion, read_assertion
 from timeline.world.recording import ExpectActive, Known, Planned, plan
@@ -61,32 +63,53 @@ class Page(msgspec.Struct, frozen=True):
     left_out: int
 
 
+class Evidence(msgspec.Struct, frozen=True):
+    """What bears on some questions: assertions by id, with all that they were derived from.
+
+    ``replaced`` are the ids of those that another has replaced, whoever may see that one. ``missing`` are ids that
+    something was derived from and that are not there any more.
+    """
+
+    assertions: Mapping[str, Assertion]
+    replaced: frozenset[str]
+    missing: frozenset[str]
+
+
 # -- recording -------------------------------------------------------------------------------------------------
 
 
 def record(
-    state: State, entries: Sequence[AssertionEntry], *, expect_active: ExpectActive | None = None
+    state: State,
+    entries: Sequence[AssertionEntry],
+    *,
+    expect_active: ExpectActive | None = None,
+    reader: Reader | None = None,
 ) -> tuple[Recorded, ...]:
     """Record assertions in one batch, all or nothing; the caller holds the writer lock.
 
     ``expect_active`` gives, for the id of a new entry, the ids of all established assertions of its bucket that are
-    neither replaced nor expired: compare-and-set.
+    neither replaced nor expired: compare-and-set. ``reader`` is whoever records, where an entry is derived.
 
     Raises:
         WorldError: an entry is refused, with the reason (``recording.plan``); nothing was written.
+        ForgottenError: the owner has had forgotten what an entry says or rests on; nothing was written.
         KeyMismatchError: the private key that has to sign is not here, or the owner key is locked.
         StateError, SidecarError: the state cannot be used or written.
     """
-    return commit_alone(state, work(state, entries, expect_active=expect_active))
+    return commit_alone(state, work(state, entries, expect_active=expect_active, reader=reader))
 
 
 def work(
-    state: State, entries: Sequence[AssertionEntry], *, expect_active: ExpectActive | None = None
+    state: State,
+    entries: Sequence[AssertionEntry],
+    *,
+    expect_active: ExpectActive | None = None,
+    reader: Reader | None = None,
 ) -> Work[tuple[Recorded, ...]]:
     """What ``record`` does, for a caller who commits what it wants.
 
     Raises:
-        WorldError, StateError, SidecarError: see ``record``.
+        ForgottenError, WorldError, StateError, SidecarError: see ``record``.
     """
     claims = _claims(entries)
     while claims & state.assertions.claimed:
@@ -95,12 +118,14 @@ def work(
     state.assertions.claimed |= claims
     try:
         account_assertions(state)
+        check_entries(state, entries)
         planned = plan(
             entries,
             _known(state, entries, expect_active or {}),
             next_leaf=state.belief.size,
             now_ms=now_ms(state),
             expect_active=expect_active,
+            reader=reader,
         )
         bodies = tuple(item.assertion.entry for item in planned if item.is_new)
         leaves = (yield Wanted(bodies)) if bodies else ()
@@ -158,6 +183,46 @@ def read_bucket(state: State, bucket: Bucket) -> tuple[Assertion, ...]:
     """
     with reading_assertions(state):
         return _open_all(state, f"{_IN_BUCKET} AND a.leaf < ? ORDER BY a.leaf", (*bucket, state.belief.size))
+
+
+def read_evidence(
+    state: State, questions: Iterable[tuple[str, str]], *, tenant: str, project: str | None
+) -> Evidence:
+    """What bears on each subject and predicate in the tenant's ``project`` and in none, whoever may see it.
+
+    Of the subjects and predicates themselves that is everything that nothing has replaced; of what it was derived from
+    also what was replaced since.
+
+    Raises:
+        IndexUnverifiedError, WorldStateError, StateError, SidecarError: see ``read_subject``.
+    """
+    size = state.belief.size
+    condition = (
+        "a.subject = ? AND a.tenant = ? AND a.project IS ? AND a.predicate = ? AND a.leaf < ? "
+        "AND (a.replaced IS NULL OR a.replaced >= ?) ORDER BY a.leaf"
+    )
+    found: dict[str, Assertion] = {}
+    replaced: set[str] = set()
+    missing: set[str] = set()
+    with reading_assertions(state):
+        for subject, predicate in dict.fromkeys(questions):
+            for place in dict.fromkeys((None, project)):
+                values = (subject, tenant, place, predicate, size, size)
+                found |= {one.id: one for one in _open_all(state, condition, values)}
+        waiting = [name for one in found.values() for name in _derived_from(one.entry)]
+        while waiting:
+            name = waiting.pop()
+            if name in found or name in missing:
+                continue
+            stored = next(iter(_named(state, name)), None)
+            if stored is None:
+                missing.add(name)
+                continue
+            found[name] = _open_row(state, stored.row)
+            if stored.replaced is not None and stored.replaced < size:
+                replaced.add(name)
+            waiting.extend(_derived_from(found[name].entry))
+    return Evidence(found, frozenset(replaced), frozenset(missing))
 
 
 def find(state: State, assertion_id: str) -> Assertion | None:
@@ -267,10 +332,14 @@ def _claims(entries: Iterable[AssertionEntry]) -> set[object]:
 
 
 def _known(state: State, entries: Sequence[AssertionEntry], expected: ExpectActive) -> Known:
-    names = {name for entry in entries for name in (entry.id, *entry.supersedes)}
+    names = {name for entry in entries for name in (entry.id, *entry.supersedes, *_derived_from(entry))}
     buckets = {bucket_of_entry(entry) for entry in entries if entry.id in expected}
     with reading_assertions(state):
         return Known(_find(state, names), {bucket: _active(state, bucket) for bucket in buckets})
+
+
+def _derived_from(entry: AssertionEntry) -> tuple[str, ...]:
+    return () if entry.derivation is None else entry.derivation.dependencies
 
 
 def _active(state: State, bucket: Bucket) -> frozenset[str]:
@@ -286,7 +355,8 @@ def _active(state: State, bucket: Bucket) -> frozenset[str]:
 
 
 def _is_stale(row: AssertionRow, now_ms: int) -> bool:
-    return row.expires_at is not None and row.expires_at <= now_ms
+    has_ended = row.expires_at is not None and row.expires_at <= now_ms
+    return has_ended or (row.starts_at is not None and now_ms < row.starts_at)
 
 
 def _recorded(item: Planned, leaf: Leaf | None) -> Recorded:
@@ -362,6 +432,10 @@ def _find(state: State, names: Iterable[str]) -> dict[str, Assertion]:
     return found
 
 
+def _named(state: State, name: str) -> tuple[StoredRow, ...]:
+    return tuple(select_rows(state.store, "a.id = ? AND a.leaf < ?", (name, state.belief.size)))
+
+
 def _open_all(state: State, condition: str, values: Sequence[object]) -> tuple[Assertion, ...]:
     return tuple(_open(state, stored) for stored in select_leaves(state.store, condition, values))
 
@@ -381,7 +455,7 @@ def _open(state: State, stored: StoredLeaf) -> Assertion:
         WorldStateError: it breaks the rules.
     """
     row, salt, envelope = stored.row, stored.salt, stored.envelope
-    if salt is None or envelope is None or leaf_hash(salt, envelope) != row.hash:
+    if salt is None or envelope is None or is_erased(salt) or leaf_hash(salt, envelope) != row.hash:
         raise DigestMismatchError(f"leaf {row.leaf}: its salt and envelope must be those that were verified")
     leaf = open_leaf(envelope, state.keystore.pins.owner, state.belief.key_at(row.leaf))
     if not isinstance(leaf.body, AssertionEntry) or row_of(leaf, leaf.body, row.hash) != row:

@@ -12,12 +12,14 @@ import msgspec
 from sidecars.assertion import AssertionEntry
 from sidecars.leaf import BATCH_SIZE_MAX
 from timeline.world.assertion import Assertion, read_assertion
+from timeline.world.derivation import check_derivation
 from timeline.world.errors import (
     AssertionConflictError,
     AssertionInvalidError,
     CompareAndSetError,
     SupersessionError,
 )
+from timeline.world.scope import Reader
 from timeline.world.supersession import Bucket, broken_rule, bucket_of
 
 ExpectActive = Mapping[str, frozenset[str]]
@@ -53,13 +55,17 @@ def plan(
     next_leaf: int,
     now_ms: int,
     expect_active: ExpectActive | None = None,
+    reader: Reader | None = None,
 ) -> tuple[Planned, ...]:
     """What becomes of each entry, in order; a later one may name an earlier one.
+
+    ``reader`` is whoever records, where something is derived: nobody derives from what he may not see.
 
     Raises:
         AssertionInvalidError: too many at once, or observed in the future.
         AssertionConflictError: an id is another assertion's (W7).
         SupersessionError: one may not replace what it names (W3, W8, W54).
+        DerivationError: one may not follow from what it names (P13, P15, P46).
         CompareAndSetError: what is active is not what was expected.
         WorldStateError: an entry is not one that could be read again.
     """
@@ -78,6 +84,7 @@ def plan(
         new = read_assertion(next_leaf, now_ms, entry)
         check_observed(entry, now_ms)
         check_supersedes(new, standing)
+        check_derivation(new, standing, reader)
         bucket = bucket_of(new)
         if entry.id in expected and active.get(bucket, frozenset()) != expected[entry.id]:
             message = "the active assertions are not those that were expected"

@@ -12,12 +12,14 @@ import msgspec
 
 from sidecars.assertion import AssertionEntry, KnowledgeKind
 from sidecars.identity import canonical_bytes
+from sidecars.reasoned import PersonConsent
 from timeline.assertion_row import AssertionRow
 from timeline.binding import Binding, is_scope_id
 from timeline.world.assertion import RouteRefs
 from timeline.world.continuation import CONTINUATION_PREDICATE
 from timeline.world.errors import WorldScopeError
 from timeline.world.outcome_contract import CONTRACT_PREDICATE
+from timeline.world.relational import is_consented
 
 _REF_HEX: Final = 32
 _TASK: Final = re.compile(r"[a-z][a-z0-9-]{0,31}:[A-Za-z0-9._/-]{1,191}", re.ASCII)
@@ -29,6 +31,7 @@ class Reader(msgspec.Struct, frozen=True):
     """Who asks: a session of a project on its route, or the owner (``route`` ``None`` and ``is_owner``).
 
     ``task`` is the subject of the current task. ``private`` asks for private assertions too; a group never gets them.
+    ``purpose`` is what the answer is for; ``consents`` are those of the persons spoken of, in the log's order.
     """
 
     tenant: str
@@ -39,6 +42,13 @@ class Reader(msgspec.Struct, frozen=True):
     private: bool = True
     group: str | None = None
     is_owner: bool = False
+    purpose: str | None = None
+    consents: tuple[PersonConsent, ...] = ()
+
+    @property
+    def name(self) -> str:
+        """By what a consent names the reader."""
+        return f"user:{self.user}" if self.group is None else f"group:{self.group}"
 
     def __post_init__(self) -> None:
         """Refuse a mixture.
@@ -117,7 +127,7 @@ def is_visible(entry: AssertionEntry | AssertionRow, reader: Reader) -> bool:
     """Whether a reader may see an assertion at all; what he may not see leaves no trace in an answer (X12)."""
     if entry.tenant != reader.tenant or entry.project not in {None, reader.project}:
         return False
-    if not _is_for(entry, reader):
+    if not _is_for(entry, reader) or not _is_for_use(entry, reader):
         return False
     if entry.portal is not None:
         refs = reader.route
@@ -134,6 +144,19 @@ def is_task_local(entry: AssertionEntry | AssertionRow) -> bool:
     could never replace it.
     """
     return entry.knowledge is not None or entry.predicate in {CONTINUATION_PREDICATE, CONTRACT_PREDICATE}
+
+
+def _is_for_use(entry: AssertionEntry | AssertionRow, reader: Reader) -> bool:
+    """Whether its purposes hold the reader's, and the person spoken of lets him know (P33, P49).
+
+    The owner looks after all that is recorded: what is bound to a purpose is not hidden from him while he names none,
+    nor what speaks of others.
+    """
+    if reader.is_owner and reader.group is None:
+        return not entry.purposes or reader.purpose is None or reader.purpose in entry.purposes
+    if entry.purposes and reader.purpose not in entry.purposes:
+        return False
+    return entry.about is None or is_consented(reader.consents, entry.about, reader.name, reader.purpose)
 
 
 def _is_for(entry: AssertionEntry | AssertionRow, reader: Reader) -> bool:

@@ -13,7 +13,7 @@ from timeline import sealing
 from timeline.cli.presence import CONSENTING_COMMANDS, is_owner_command
 from timeline.guard.presence import Ancestry
 from timeline.owner import lock_owner
-from timeline.state import hold_for_writing
+from timeline.lock import hold_for_writing
 
 READING = (
     ("world", "facts"),

@@ -93,14 +93,18 @@ CHANGES: dict[str, object] = {
     "observed_at": OBSERVED - 1,
     "expires_at": OBSERVED + 1,
     "supersedes": '["assertion:c"]',
+    "starts_at": OBSERVED - 1,
+    "purposes": '["planning"]',
+    "about": "person:other",
+    "derived": '["assertion:c"]',
     "value_digest": bytes(32),
     "hash": bytes(32),
     "replaced": 6,
 }
 _ONE_MORE = (
     "INSERT INTO assertion SELECT 1, 'assertion:z', tenant, subject, predicate, project, user, privacy, "
-    '"group", portal, thread, evidence_kind, knowledge, observed_at, expires_at, supersedes, value_digest, hash, '
-    "NULL FROM assertion WHERE leaf = ?"
+    '"group", portal, thread, evidence_kind, knowledge, observed_at, expires_at, supersedes, starts_at, '
+    "purposes, about, derived, value_digest, hash, NULL FROM assertion WHERE leaf = ?"
 )
 STATEMENTS = {
     **{
@@ -120,7 +124,7 @@ STATEMENTS = {
 
 def test_each_column_is_changed_once() -> None:
     """A column that is added later is added here."""
-    statement = TABLES_OF[2]["assertion"]
+    statement = TABLES_OF[3]["assertion"]
     columns = [line.split()[0].strip('"') for line in statement.splitlines()[1:-1]]
     assert columns == list(CHANGES)
 
@@ -202,7 +206,9 @@ def test_a_row_that_is_not_the_one_of_its_leaf_is_refused(world: World, field: s
     """Each field is compared with what the leaf gives, at every reading."""
     with reading(world) as state:
         stored = _sealed(state, entry("k"), state.keystore.log)
-        changed = ("assertion:c",) if field == "supersedes" else CHANGES[field]
+        changed = CHANGES[field]
+        if field in {"supersedes", "purposes", "derived"}:
+            changed = tuple(msgspec.json.decode(str(changed)))
         other = msgspec.structs.replace(stored, row=msgspec.structs.replace(stored.row, **{field: changed}))
         refusals = {"leaf": {"unknown-key", "index-unverified"}}
         assert reason_of(lambda: ledger._open(state, other)) in refusals.get(field, {"index-unverified"})

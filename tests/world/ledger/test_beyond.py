@@ -12,8 +12,8 @@ from timeline.world.supersession import bucket_of_entry
 
 _BESIDE = (
     "INSERT INTO assertion SELECT ?, ?, tenant, subject, predicate, project, user, privacy, "
-    '"group", portal, thread, evidence_kind, knowledge, observed_at, expires_at, supersedes, value_digest, hash, '
-    "NULL FROM assertion WHERE id = 'assertion:a'"
+    '"group", portal, thread, evidence_kind, knowledge, observed_at, expires_at, supersedes, starts_at, '
+    "purposes, about, derived, value_digest, hash, NULL FROM assertion WHERE id = 'assertion:a'"
 )
 FAR = 10**9
 

@@ -1,0 +1,486 @@
+"""What the owner has forgotten or excluded: plan, carry out, look for what is left, and say where things stand (M11).
+
+Three things are apart: excluding a source from being taken in, correcting what is held (``timeline.world_use``), and
+forgetting. A plan changes nothing; carrying it out needs the owner's word on exactly this plan, by its digest.
+"""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from sidecars.assertion import AssertionEntry
+from sidecars.digest import Digest
+from sidecars.erasure import Exclusion, ForgetReport
+from sidecars.leaf import Enrollment, SidecarEntry
+from timeline.answers import session_ref
+from timeline.erasing import pages_due
+from timeline.files import is_there
+from timeline.forgetting.applying import Applied, carry_out, erasures_of, leaves_left, ready, reports_of
+from timeline.forgetting.errors import (
+    ExclusionUnchangedError,
+    ForgetConfirmationError,
+    ForgetError,
+    NothingToForgetError,
+    PlanMovedError,
+    PlanUnknownError,
+    SuppressionKeyLostError,
+)
+from timeline.forgetting.intake import (
+    ExclusionMade,
+    exclusions_of,
+    given_up_keys,
+    logged_digests,
+)
+from timeline.forgetting.items import read_items
+from timeline.forgetting.journal import keep_plan, kept_plans, read_lines, read_plan_bytes
+from timeline.forgetting.plan import (
+    Item,
+    Plan,
+    Rule,
+    Sort,
+    format_plan,
+    is_same_matter,
+    parse_plan,
+    selector_of,
+)
+from timeline.forgetting.scan import Hit, check_value, owned_files, search_files
+from timeline.forgetting.suppression import (
+    load_suppression,
+    make_new_key,
+    read_list,
+    write_suppression,
+)
+from timeline.project import canonical_root
+from timeline.service import Session
+from timeline.state import State
+from timeline.targeting import plan_at
+
+Standing = Literal["planned", "begun", "erased", "unfinished", "done"]
+
+
+class Named(msgspec.Struct, frozen=True, kw_only=True):
+    """What the owner names, in exactly one of these ways."""
+
+    source: str | None = None
+    enrollment: str | None = None
+    assertions: tuple[str, ...] = ()
+    subject: str | None = None
+    event: str | None = None
+    work: str | None = None
+    session: str | None = None
+
+
+class PlannedLeaf(msgspec.Struct, frozen=True):
+    """One target for its owner's eyes: what the plan holds of it, and what it is. It is shown and kept nowhere."""
+
+    leaf: int
+    kind: str
+    why: str
+    what: str
+
+
+class Planned(msgspec.Struct, frozen=True):
+    """A plan that was made and kept: its digest, and its targets and what stays as the owner may see them."""
+
+    digest: str
+    plan: Plan
+    targets: tuple[PlannedLeaf, ...]
+    retained: tuple[PlannedLeaf, ...]
+
+
+class Check(msgspec.Struct, frozen=True):
+    """One thing that was looked at."""
+
+    name: str
+    ok: bool
+    detail: str
+    reason: str = ""
+
+
+class Verified(msgspec.Struct, frozen=True):
+    """What looking for what is left has found, and what was not looked at."""
+
+    plan: str
+    checks: tuple[Check, ...]
+    hits: tuple[Hit, ...]
+    not_checked: tuple[str, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing is left of what was looked for."""
+        return all(check.ok for check in self.checks)
+
+
+class PlanStatus(msgspec.Struct, frozen=True):
+    """Where one plan stands; ``failed`` counts what its last report says has failed."""
+
+    plan: str
+    standing: Standing
+    targets: int
+    erased: int
+    failed: int
+    report: int | None
+    last_step: str
+
+
+# -- planning --------------------------------------------------------------------------------------------------
+
+
+def plan_forgetting(session: Session, named: Named, rule: Rule) -> Planned:
+    """Make a plan and keep it; nothing else is changed.
+
+    Raises:
+        NothingToForgetError: nothing here is what was named.
+        ForgetError: it cannot be forgotten so.
+        SuppressionKeyLostError: the key of what was forgotten before is gone.
+        StateError, SidecarError: the state cannot be used.
+    """
+    with session.writing() as state:
+        suppression = ready(state)
+        sort, names = _names_of(state, named)
+        selector = selector_of(suppression, sort, names)
+        items = {item.leaf: item for item in read_items(state)}
+        plan, _ = plan_at(state, items, selector, rule, suppression)
+        if not plan.targets:
+            message = "nothing here is what was named"
+            raise NothingToForgetError(message)
+        content = format_plan(plan)
+        digest = str(Digest.of(content))
+        keep_plan(state.locations, digest, content)
+    return Planned(
+        digest,
+        plan,
+        tuple(PlannedLeaf(one.leaf, one.kind, one.why, _label(items[one.leaf])) for one in plan.targets),
+        tuple(
+            PlannedLeaf(one.leaf, items[one.leaf].kind, one.why, _label(items[one.leaf]))
+            for one in plan.retained
+        ),
+    )
+
+
+def _names_of(state: State, named: Named) -> tuple[Sort, tuple[tuple[str, ...], ...]]:
+    given = [name for name in named.__struct_fields__ if getattr(named, name)]
+    if len(given) != 1:
+        message = (
+            "name exactly one of a source, an enrollment, assertions, a subject, an event, a work, a session"
+        )
+        raise ForgetError(message)
+    if named.assertions:
+        return "assertions", tuple((name,) for name in named.assertions)
+    if named.subject:
+        return "subject", ((named.subject,),)
+    if named.event:
+        return "event", ((named.event,),)
+    if named.work:
+        return "work", ((named.work,),)
+    return "session", _sessions_of(state, named)
+
+
+def _sessions_of(state: State, named: Named) -> tuple[tuple[str, ...], ...]:
+    """Host and session of what is named: a source is forgotten with its whole session."""
+    found = {
+        (source.enrollment.binding.host, source.enrollment.binding.session)
+        for source in state.view.sources
+        if named.source == source.enrollment.source.ref
+        or named.enrollment == source.enrollment.enrollment_id
+        or (
+            named.session is not None
+            and named.session in {source.enrollment.binding.session, session_ref(source.enrollment)}
+        )
+    }
+    if not found:
+        message = "no enrollment here is what was named"
+        raise NothingToForgetError(message)
+    return tuple(sorted(found))
+
+
+def _label(item: Item) -> str:
+    body = item.body
+    match body:
+        case AssertionEntry():
+            return f"{body.id}  {body.subject} {body.predicate}"
+        case Enrollment():
+            return f"{body.binding.host} session, {body.source.ref}"
+        case SidecarEntry():
+            return f"{body.count} events of {body.source}"
+        case Exclusion():
+            return f"exclusion of a {body.about}"
+        case _:
+            return ""
+
+
+# -- carrying out ----------------------------------------------------------------------------------------------
+
+
+def load_plan(session: Session, digest: str) -> Plan:
+    """The plan of this digest, as it is kept.
+
+    Raises:
+        PlanUnknownError, PlanInvalidError: there is none, or it is not what was written.
+    """
+    content = read_plan_bytes(session.locations, digest)
+    if content is None:
+        message = "no plan of this digest is kept"
+        raise PlanUnknownError(message)
+    return parse_plan(content)
+
+
+def apply_plan(session: Session, digest: str, *, confirmed: bool) -> Applied:
+    """Carry out a plan that the owner has seen, or go on with one that was interrupted.
+
+    Raises:
+        ForgetConfirmationError: the owner has not said so.
+        PlanUnknownError, PlanInvalidError: there is no such plan.
+        PlanMovedError: what it is about has changed since; nothing was changed.
+        StateError, SidecarError: the state cannot be used or written; the same command goes on from there.
+    """
+    plan = load_plan(session, digest)
+    if not confirmed:
+        message = "the owner has not confirmed the plan"
+        raise ForgetConfirmationError(message)
+    with session.writing() as state:
+        if plan.origin != state.keystore.pins.origin:
+            message = "the plan is of another log"
+            raise PlanMovedError(message)
+        if erasures_of(state, digest):
+            return carry_out(state, plan, ())
+        suppression = ready(state)
+        if suppression.commitment != plan.key:
+            message = "the plan was made with another suppression key"
+            raise PlanMovedError(message)
+        items = {item.leaf: item for item in read_items(state)}
+        now, anew = plan_at(state, items, plan.selector, plan.rule, suppression)
+        if not is_same_matter(plan, now):
+            message = "what the plan is about has changed since it was made"
+            raise PlanMovedError(message)
+        return carry_out(state, plan, anew)
+
+
+# -- looking for what is left ----------------------------------------------------------------------------------
+
+
+def verify_plan(session: Session, digest: str, values: Sequence[bytes] = ()) -> Verified:
+    """Look whether anything is left of what a plan was to forget, and for given values in every file. Changes nothing.
+
+    Raises:
+        PlanUnknownError, PlanInvalidError, ValueGivenError: there is no such plan, or a value cannot be searched for.
+        StateError, SidecarError: the state is not to be believed.
+    """
+    plan = load_plan(session, digest)
+    for value in values:
+        check_value(value)
+    with session.reading() as state:
+        checks = [*_check_log(state, plan, digest), *_check_files(state, plan), _check_list(state, plan)]
+    not_checked = ["the stores that the plan does not cover: " + ", ".join(plan.not_covered)]
+    if not values:
+        not_checked.insert(0, "raw bytes: no value was given to search for")
+        return Verified(digest, tuple(checks), (), tuple(not_checked))
+    searched = search_files(owned_files(session.locations), values)
+    checks.append(
+        Check(
+            "raw-bytes",
+            not searched.hits,
+            f"{len(values)} values in {searched.files} files, {searched.size} bytes",
+            "forgotten-value-found" if searched.hits else "",
+        )
+    )
+    if searched.unread:
+        checks.append(
+            Check("files", ok=False, detail=f"{len(searched.unread)} not read", reason="unsafe-file")
+        )
+    return Verified(digest, tuple(checks), searched.hits, tuple(not_checked))
+
+
+def _check_log(state: State, plan: Plan, digest: str) -> Iterator[Check]:
+    erasures = erasures_of(state, digest)
+    stated = state.view.erased.issuperset(plan.leaves) and bool(erasures)
+    yield Check(
+        "erasure",
+        stated,
+        f"{len(erasures)} signed erasures name the plan's {len(plan.targets)} leaves"
+        if stated
+        else "the plan was not carried out",
+        "" if stated else "forget-not-applied",
+    )
+    left = tuple(leaves_left(state, plan))
+    yield Check(
+        "leaves",
+        not left,
+        f"{len(plan.targets) - len(left)} of {len(plan.targets)} leaves are hashes alone; the log of "
+        f"{state.belief.size} leaves was verified",
+        "leaf-not-erased" if left else "",
+    )
+    due = pages_due(state)
+    yield Check(
+        "pages", not due, "rewritten" if not due else "not rewritten yet", "pages-retained" if due else ""
+    )
+    reports = [one.body for one in reports_of(state, digest) if isinstance(one.body, ForgetReport)]
+    done = bool(reports) and reports[-1].failed_count == 0
+    yield Check(
+        "report",
+        done,
+        f"{len(reports)} signed reports" if reports else "no report was recorded",
+        "" if done else "forget-unfinished",
+    )
+
+
+def _check_files(state: State, plan: Plan) -> Iterator[Check]:
+    there = [
+        one for one in plan.files if is_there(state.locations.sidecars / f"sha256-{Digest.parse(one).hex()}")
+    ]
+    yield Check(
+        "sidecars",
+        not there,
+        f"{len(plan.files) - len(there)} of {len(plan.files)} files are gone",
+        "sidecar-left" if there else "",
+    )
+
+
+def _check_list(state: State, plan: Plan) -> Check:
+    """The list in the trust folder and the log must agree on what may not come back."""
+    logged = logged_digests(state.view)
+    held = load_suppression(state.locations, logged, lambda: given_up_keys(state))
+    listed = read_list(state.locations) or frozenset()
+    missing = len(frozenset(plan.suppressed) - held.digests)
+    apart = len(logged.get(plan.key, frozenset()) - listed)
+    if missing:
+        return Check(
+            "suppression", ok=False, detail=f"{missing} digests are missing", reason="suppression-missing"
+        )
+    detail = f"{len(plan.suppressed)} digests are in force"
+    return Check("suppression", ok=True, detail=detail + (f"; {apart} by the log alone" if apart else ""))
+
+
+# -- where things stand ----------------------------------------------------------------------------------------
+
+
+def list_plans(session: Session) -> tuple[PlanStatus, ...]:
+    """Where each kept plan stands, and which step comes next.
+
+    Raises:
+        StateError, SidecarError: the state is not to be believed.
+    """
+    with session.reading() as state:
+        return tuple(_status(session, state, digest) for digest in kept_plans(session.locations))
+
+
+def _status(session: Session, state: State, digest: str) -> PlanStatus:
+    plan = load_plan(session, digest)
+    lines = tuple(read_lines(session.locations, digest))
+    reports = reports_of(state, digest)
+    last = reports[-1].body if reports else None
+    failed = last.failed_count if isinstance(last, ForgetReport) else 0
+    left = sum(1 for _ in leaves_left(state, plan))
+    standing: Standing = "planned"
+    if reports:
+        standing = "unfinished" if failed else "done"
+    elif erasures_of(state, digest):
+        standing = "erased"
+    elif lines:
+        standing = "begun"
+    return PlanStatus(
+        digest,
+        standing,
+        len(plan.targets),
+        len(plan.targets) - left,
+        failed,
+        reports[-1].leaf if reports else None,
+        lines[-1].step if lines else "",
+    )
+
+
+# -- excluding -------------------------------------------------------------------------------------------------
+
+
+def list_exclusions(session: Session) -> tuple[ExclusionMade, ...]:
+    """What the owner has excluded, oldest first.
+
+    Raises:
+        StateError, SidecarError: the state is not to be believed.
+    """
+    with session.reading() as state:
+        return exclusions_of(state)
+
+
+def exclusions_named(
+    session: Session,
+    *,
+    source: str | None = None,
+    session_id: tuple[str, str] | None = None,
+    path: str | None = None,
+    project: str | None = None,
+    excluded: bool,
+) -> tuple[Exclusion, ...]:
+    """The exclusions that the owner names; a source is its session and its path.
+
+    Raises:
+        ForgetError: not exactly one is named.
+        NothingToForgetError: there is no such source.
+    """
+    if sum(one is not None for one in (source, session_id, path, project)) != 1:
+        message = "name exactly one of a source, a session, a path, a project"
+        raise ForgetError(message)
+    if session_id is not None:
+        return (Exclusion("session", session_id[0], session_id[1], excluded),)
+    if path is not None:
+        return (Exclusion("path", None, str(Path(path).absolute()), excluded),)
+    if project is not None:
+        return (Exclusion("project", None, canonical_root(project), excluded),)
+    with session.reading() as state:
+        for known in reversed(state.view.sources):
+            enrollment = known.enrollment
+            if source in {enrollment.source.ref, enrollment.enrollment_id}:
+                return (
+                    Exclusion("session", enrollment.binding.host, enrollment.binding.session, excluded),
+                    Exclusion("path", None, enrollment.source.path, excluded),
+                )
+    message = "no enrollment here is what was named"
+    raise NothingToForgetError(message)
+
+
+def set_exclusions(session: Session, wanted: Sequence[Exclusion]) -> tuple[ExclusionMade, ...]:
+    """Record that nothing of these is taken in from now on, or that it is again; what is held stays held.
+
+    Raises:
+        ExclusionUnchangedError: all of it is so already.
+        StateError, SidecarError: the state cannot be used, or the owner key is not to be had.
+    """
+    with session.writing() as state:
+        known = {
+            (one.exclusion.about, one.exclusion.host, one.exclusion.name) for one in exclusions_of(state)
+        }
+        changed = [one for one in wanted if ((one.about, one.host, one.name) in known) != one.excluded]
+        if not changed:
+            message = "it is excluded already" if wanted[0].excluded else "it is not excluded"
+            raise ExclusionUnchangedError(message)
+        leaves = state.commit(changed)
+        return tuple(
+            ExclusionMade(leaf.index, leaf.at, body) for leaf, body in zip(leaves, changed, strict=True)
+        )
+
+
+def accept_lost_key(session: Session) -> int:
+    """Go on without the list of what was forgotten, since its key is lost; the number of digests that are given up.
+
+    Raises:
+        ExclusionUnchangedError: the key is there.
+        StateError, SidecarError: the state cannot be used, or the owner key is not to be had.
+    """
+    with session.writing() as state:
+        logged = logged_digests(state.view)
+        try:
+            load_suppression(state.locations, logged, lambda: given_up_keys(state))
+        except SuppressionKeyLostError:
+            pass
+        else:
+            message = "the key of what was forgotten is there"
+            raise ExclusionUnchangedError(message)
+        given_up = given_up_keys(state)
+        lost = sorted(name for name, digests in logged.items() if digests and name not in given_up)
+        if lost:
+            state.commit([Exclusion("suppression-key", None, name, excluded=False) for name in lost])
+        made = make_new_key(state.locations, state.ports.entropy)
+        write_suppression(state.locations, made.digests)
+        return sum(len(logged[name]) for name in lost)

@@ -1,0 +1,142 @@
+"""The graph, question and candidate that a conformance case describes, admitted by the rules of every graph. Pure."""
+
+from typing import Final
+
+import msgspec
+
+from sidecars.identity import canonical_bytes
+from timeline.reasoning.admission import check_graph, check_root
+from timeline.reasoning.case import Audience, Case, Claim, Evidence
+from timeline.reasoning.errors import ReasoningError
+from timeline.reasoning.graph import Access, Derivation, Graph, Head, Marker, Origin, Scope, Vertex
+from timeline.reasoning.mediation import ContentUnit, Emission
+from timeline.reasoning.policy import Policy
+from timeline.reasoning.promotion import Target, promote, vertex_version
+from timeline.reasoning.proposition import Proposition, Query
+
+POLICY_VERSION: Final = 1
+"""Of the policy that a case states; there is one."""
+
+
+class Admitted(msgspec.Struct, frozen=True):
+    """The graph of a case; ``refused`` has each record that did not enter it, with the reason of the refusal."""
+
+    graph: Graph
+    refused: dict[str, str]
+
+
+def policy_of(case: Case) -> Policy:
+    """The policy of the case."""
+    stated = case.policy
+    return Policy(
+        version=POLICY_VERSION,
+        roots=stated.roots,
+        required=stated.required,
+        collapse=stated.collapse,
+        snapshot=stated.snapshot,
+    )
+
+
+def access_of(case: Case) -> Access:
+    """Who asks in the case."""
+    return Access(case.reader.principal, case.reader.purpose, case.reader.task)
+
+
+def query_of(case: Case) -> Query:
+    """The question of the case."""
+    return Query(case.query.subject, case.query.predicate, case.query.at, case.query.modality)
+
+
+def unit_of(case: Case) -> ContentUnit:
+    """The candidate as the one unit of an answer."""
+    query, candidate = query_of(case), case.candidate
+    value = canonical_bytes(candidate.value).decode()
+    said = Proposition(query.subject, query.predicate, value, query.modality)
+    return ContentUnit("candidate", query, said, candidate.as_of)
+
+
+def emission_of(case: Case) -> Emission:
+    """The heads between which the answer arises; emitted at the question's moment, unless the case says otherwise."""
+    heads = case.heads
+    return Emission(
+        Head(heads.prompt.size, heads.prompt.root),
+        Head(heads.emission.size, heads.emission.root),
+        case.query.at if heads.emitted_at is None else heads.emitted_at,
+    )
+
+
+def admit_records(case: Case) -> Admitted:
+    """The graph at the prompt's head of what is admitted of the case's records, by the rules of every graph.
+
+    A root enters by its origin, a claim by promotion from what stands before it. Only then is a record unavailable,
+    replaced or revoked: those are changes of what was admitted.
+    """
+    graph = Graph(head=emission_of(case).prompt, vertices={})
+    refused: dict[str, str] = {}
+    for record in case.records:
+        try:
+            vertex = _root(record) if isinstance(record, Evidence) else _promoted(graph, record)
+        except ReasoningError as error:
+            refused[record.id] = error.reason
+        else:
+            graph = msgspec.structs.replace(graph, vertices={**graph.vertices, vertex.id: vertex})
+    markers = {
+        one.id: Marker(one.id, one.unavailable, graph.vertices[one.id].version)
+        for one in case.evidence
+        if one.unavailable is not None and one.id in graph.vertices
+    }
+    graph = msgspec.structs.replace(
+        graph,
+        vertices={name: vertex for name, vertex in graph.vertices.items() if name not in markers},
+        markers=markers,
+        superseded=frozenset(one for record in case.records for one in record.supersedes),
+        revoked=frozenset(case.revoked),
+        inscribed=frozenset((min(pair), max(pair)) for pair in case.inscribed),
+    )
+    check_graph(graph)
+    return Admitted(graph, refused)
+
+
+def _root(evidence: Evidence) -> Vertex:
+    checked = evidence.fields.keys() - set(evidence.unchecked)
+    root = Vertex(
+        id=evidence.id,
+        version="",
+        role=evidence.role,
+        proposition=_proposition(evidence),
+        observed_at=evidence.observed_at,
+        start=evidence.start,
+        end=evidence.end,
+        scope=_scope(evidence.scope),
+        origin=Origin(evidence.origin, evidence.fields, frozenset(checked)),
+        root=evidence.root,
+    )
+    check_root(root)
+    return msgspec.structs.replace(root, version=vertex_version(root))
+
+
+def _promoted(graph: Graph, claim: Claim) -> Vertex:
+    alternatives = tuple(frozenset(members) for members in claim.alternatives)
+    return promote(
+        graph,
+        Target(
+            id=claim.id,
+            role=claim.role,
+            proposition=_proposition(claim),
+            observed_at=claim.observed_at,
+            start=claim.start,
+            end=claim.end,
+            scope=_scope(claim.scope),
+        ),
+        Derivation(claim.rule, POLICY_VERSION, claim.evaluator, alternatives, claim.bindings),
+    )
+
+
+def _proposition(record: Evidence | Claim) -> Proposition | None:
+    return None if record.says is None else record.says.proposition
+
+
+def _scope(audience: Audience) -> Scope:
+    return Scope(
+        *(None if names is None else frozenset(names) for names in msgspec.structs.astuple(audience))
+    )

@@ -1,0 +1,184 @@
+"""What a selection comes to at an opened timeline: the plan, and the same again in a state that was put back."""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from sidecars.assertion import AssertionEntry
+from sidecars.digest import Digest
+from sidecars.event import Event
+from timeline.binding import session_ref_of
+from timeline.erasing import close_over
+from timeline.files import is_there, write_atomic
+from timeline.forgetting.applying import Applied, carry_out, ready
+from timeline.forgetting.coverage import covered_names, not_covered_names
+from timeline.forgetting.errors import ForgetError, SuppressionInvalidError
+from timeline.forgetting.intake import is_event_forgotten, logged_digests
+from timeline.forgetting.items import read_items
+from timeline.forgetting.journal import keep_plan
+from timeline.forgetting.plan import (
+    Decided,
+    Item,
+    Lineage,
+    Plan,
+    Rule,
+    Selector,
+    decide_targets,
+    format_plan,
+    make_plan,
+)
+from timeline.forgetting.suppression import (
+    Forgotten,
+    Suppression,
+    read_key_file,
+    read_list,
+    write_suppression,
+)
+from timeline.keyfile import format_key
+from timeline.paths import Locations
+from timeline.state import State
+from timeline.view import EnrolledSource
+from timeline.world.continuation import CONTINUATION_PREDICATE
+from timeline.world.outcome_contract import CONTRACT_PREDICATE
+
+_CARRIED_ON: Final = frozenset({CONTINUATION_PREDICATE, CONTRACT_PREDICATE})
+_OF_EVENTS: Final = frozenset({"event", "suppressed"})
+
+
+def plan_at(
+    state: State, items: Mapping[int, Item], selector: Selector, rule: Rule, suppression: Suppression
+) -> tuple[Plan, tuple[AssertionEntry, ...]]:
+    """The plan of a selection at an opened timeline, and what would be recorded in place of what is made anew.
+
+    Raises:
+        ForgetError: it cannot be forgotten so.
+        StateError, SidecarError: the state cannot be read.
+    """
+    events = dict(_events_named(state, selector, suppression)) if selector.sort in _OF_EVENTS else {}
+    lineage = Lineage(
+        lambda enrollment: session_ref_of(enrollment.binding),
+        _CARRIED_ON,
+        lambda leaves: close_over(state, leaves),
+        {event: lines for event, (lines, _) in events.items()},
+        frozenset(enrollment for _, enrollment in events.values()),
+    )
+    decided = decide_targets(tuple(items.values()), selector, rule, suppression, lineage)
+    return _planned(state, items, selector, rule, suppression, decided), decided.anew
+
+
+def _planned(  # each is a part of the plan
+    state: State,
+    items: Mapping[int, Item],
+    selector: Selector,
+    rule: Rule,
+    suppression: Suppression,
+    decided: Decided,
+) -> Plan:
+    policy = state.view.policy
+    return make_plan(
+        decided,
+        items,
+        selector,
+        rule,
+        origin=state.keystore.pins.origin,
+        size=state.belief.size,
+        root=str(state.belief.root),
+        key=suppression.commitment,
+        authorised_by=str(state.keystore.pins.owner),
+        presence="terminal" if policy is None else policy.owner_presence,
+        coverage=covered_names(),
+        not_covered=not_covered_names(),
+    )
+
+
+def _events_named(
+    state: State, selector: Selector, suppression: Suppression
+) -> Iterator[tuple[str, tuple[tuple[str, ...], str]]]:
+    """Events that are named and those of the same lines, each with the digests of its lines and its enrollment.
+
+    Raises:
+        ForgetError: one is of a followed file: its parts hang together.
+    """
+    every = [
+        (source, event)
+        for source in state.view.active
+        for entry in source.kept
+        for event in state.open_sidecar(entry)[1].events
+    ]
+    wanted = {
+        _lines(event)
+        for _, event in every
+        if suppression.digest(Forgotten.EVENT, event.id) in selector.digests
+        or (selector.sort == "suppressed" and is_event_forgotten(suppression, event))
+    }
+    for source, event in every:
+        if _lines(event) in wanted:
+            if selector.sort == "event":
+                _check_can_be_reduced(source)
+            yield event.id, (_lines(event), source.enrollment.enrollment_id)
+
+
+def _lines(event: Event) -> tuple[str, ...]:
+    return tuple(line.sha256 for line in event.lines)
+
+
+def _check_can_be_reduced(source: EnrolledSource) -> None:
+    if source.enrollment.mode != "snapshot":
+        message = "the event is of a followed file, whose sidecars hang together"
+        raise ForgetError(
+            message,
+            hint=f"forget the whole source: timeline forget plan --source {source.enrollment.source.ref}",
+        )
+
+
+# -- a state that was put back ---------------------------------------------------------------------------------
+
+
+def take_over_list(given: Locations, staged: Locations) -> None:
+    """Add the list of another trust folder, with its key, to a trust folder that is being put in place (M18).
+
+    Raises:
+        SuppressionInvalidError: there is no key, or the two lists are of different keys.
+        UnsafeFileError, StateUnwritableError: a file cannot be read or written.
+    """
+    key, listed = read_key_file(given), read_list(given)
+    if key is None or listed is None:
+        message = f"{given.trust}: holds no list of what was forgotten, with its key"
+        raise SuppressionInvalidError(message)
+    known = read_key_file(staged)
+    if known is not None and known != key:
+        message = f"{given.suppression_key}: not the key that the backup was made with"
+        raise SuppressionInvalidError(message)
+    write_suppression(staged, listed | (read_list(staged) or frozenset()))
+    write_atomic(staged.suppression_key, format_key(key))
+
+
+def copy_list(old: Locations, new: Locations) -> None:
+    """Let another log go on with the list of what was forgotten, if there is one.
+
+    Raises:
+        SuppressionInvalidError, UnsafeFileError, StateUnwritableError: a file cannot be read or written.
+    """
+    if is_there(old.suppression_key):
+        take_over_list(old, new)
+
+
+def forget_again(state: State) -> Applied | None:
+    """Erase from a state that was put back what was forgotten after it; the caller holds the writer lock.
+
+    ``None`` where nothing of it is there, and the log knows all that must not come back.
+
+    Raises:
+        KeyMismatchError: the owner key is not to be had: it cannot be stated.
+        StateError, SidecarError: the state cannot be used or written.
+    """
+    if not is_there(state.locations.suppression_key):
+        return None
+    suppression = ready(state)
+    items = {item.leaf: item for item in read_items(state)}
+    plan, _ = plan_at(state, items, Selector("suppressed", ()), "redact", suppression)
+    logged = logged_digests(state.view).get(plan.key, frozenset())
+    if not plan.targets and logged.issuperset(suppression.digests):
+        return None
+    content = format_plan(plan)
+    keep_plan(state.locations, str(Digest.of(content)), content)
+    return carry_out(state, plan, ())
