@@ -6,6 +6,7 @@ from dataclasses import asdict
 
 from benchmarks import (
     adapters,
+    asking,
     commit,
     daemon,
     follow,
@@ -33,6 +34,7 @@ _ALL = {
     "daemon": daemon.figures,
     "log": log.figures,
     "world": world.figures,
+    "asking": asking.figures,
 }
 _OPTIONS = {"--quick", "--json"}
 

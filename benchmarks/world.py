@@ -36,7 +36,7 @@ from timeline.world.scope import Reader
 
 _ASSERTIONS = 100_000
 _QUICK_ASSERTIONS = 10_000
-_EACH = 10
+EACH = 10
 """Assertions about one subject."""
 
 _ROUNDS = 400
@@ -45,8 +45,8 @@ _COMMITS = 300
 _QUICK_COMMITS = 60
 _VIEW_GATE = 25.0
 _RECORD_GATE = 2.0
-_TENANT, _USER, _PROJECT = "local", "bench", "/w/project"
-_READER = Reader(_TENANT, _USER, _PROJECT)
+TENANT, USER, PROJECT = "local", "bench", "/w/project"
+READER = Reader(TENANT, USER, PROJECT)
 
 _TASK = "task:bench"
 _ROUTE = RouteRefs("portal-ref:" + "1" * 32, "thread-ref:" + "1" * 32)
@@ -118,8 +118,8 @@ def big_ledger(assertions: int) -> Path:
 
 def _entry(number: int, *, subject: str | None = None) -> AssertionEntry:
     """One of the ten of a subject: measurements of two kinds, of which two are replaced, and a suggestion."""
-    about, place = divmod(number, _EACH)
-    is_suggestion = place == _EACH - 1
+    about, place = divmod(number, EACH)
+    is_suggestion = place == EACH - 1
     return make_entry(
         id=f"assertion:bench-{number}",
         recorder="model" if is_suggestion else "capture",
@@ -132,7 +132,7 @@ def _entry(number: int, *, subject: str | None = None) -> AssertionEntry:
             Digest.parse(digest_text(number)),
             START_MS + number,
         ),
-        scope=Scope(_TENANT, _USER, _PROJECT, "private" if place % 3 else "shared"),
+        scope=Scope(TENANT, USER, PROJECT, "private" if place % 3 else "shared"),
         supersedes=(f"assertion:bench-{number - 2}",) if place in {4, 6} else (),
     )
 
@@ -140,21 +140,21 @@ def _entry(number: int, *, subject: str | None = None) -> AssertionEntry:
 def _views(state: State, assertions: int, rounds: int) -> list[list[float]]:
     """Both take the same subjects, another one each time; each finds the file's pages gone."""
     chance = random.Random(7)
-    subjects = [chance.randrange(assertions // _EACH) for _ in range(rounds)]
+    subjects = [chance.randrange(assertions // EACH) for _ in range(rounds)]
     return alternate(rounds, _viewing(state, iter(subjects)), _selecting(state.locations, iter(subjects)))
 
 
 def _view(state: State, subject: int) -> None:
-    found = ledger.read_subject(state, f"suite:{subject}", tenant=_TENANT, project=_PROJECT)
-    context = world_context(found, _READER, START_MS + _ASSERTIONS)
-    if len(found) != _EACH or not context.proposals:
+    found = ledger.read_subject(state, f"suite:{subject}", tenant=TENANT, project=PROJECT)
+    context = world_context(found, READER, START_MS + _ASSERTIONS)
+    if len(found) != EACH or not context.proposals:
         raise RuntimeError("a subject has the assertions that it was made with")
 
 
 def _viewing(state: State, subjects: Iterator[int]) -> Callable[[], float]:
     def take() -> float:
         subject = next(subjects)
-        _forget_pages(state.locations)
+        forget_pages(state.locations)
         began = time.perf_counter()
         _view(state, subject)
         return time.perf_counter() - began
@@ -164,20 +164,20 @@ def _viewing(state: State, subjects: Iterator[int]) -> Callable[[], float]:
 
 def _selecting(locations: Locations, subjects: Iterator[int]) -> Callable[[], float]:
     def take() -> float:
-        values = (f"suite:{next(subjects)}", _TENANT, _PROJECT)
-        _forget_pages(locations)
+        values = (f"suite:{next(subjects)}", TENANT, PROJECT)
+        forget_pages(locations)
         began = time.perf_counter()
         with closing(sqlite3.connect(locations.database)) as database:
             rows = database.execute(_SELECT, values).fetchall()
         taken = time.perf_counter() - began
-        if len(rows) != _EACH:
+        if len(rows) != EACH:
             raise RuntimeError("the selection is of the same rows")
         return taken
 
     return take
 
 
-def _forget_pages(locations: Locations) -> None:
+def forget_pages(locations: Locations) -> None:
     """Tell the system that nobody needs the database's pages; where it cannot be told, they stay."""
     if not hasattr(os, "posix_fadvise"):
         return
@@ -192,7 +192,7 @@ def _recordings(state: State, rounds: int) -> list[list[float]]:
     numbers = iter(range(_ASSERTIONS, _ASSERTIONS + rounds))
 
     def record() -> float:
-        entry = _entry(_EACH * next(numbers), subject="suite:new")
+        entry = _entry(EACH * next(numbers), subject="suite:new")
         began = time.perf_counter()
         ledger.record(state, [entry])
         return time.perf_counter() - began
@@ -203,8 +203,8 @@ def _recordings(state: State, rounds: int) -> list[list[float]]:
 def _reminders(state: State, rounds: int) -> list[list[float]]:
     """A session whose task has one continuation is briefed, and reminded at a prompt."""
     ledger.record(state, [_continuation()])
-    reader = Reader(_TENANT, _USER, _PROJECT, task=_TASK, route=_ROUTE)
-    event = HookEvent(host="codex", event="SessionStart", session="bench", cwd=_PROJECT)
+    reader = Reader(TENANT, USER, PROJECT, task=_TASK, route=_ROUTE)
+    event = HookEvent(host="codex", event="SessionStart", session="bench", cwd=PROJECT)
 
     def brief() -> float:
         began = time.perf_counter()
@@ -238,7 +238,7 @@ def _continuation() -> AssertionEntry:
             "nextStep": {"id": "step:next", "summary": "go on"},
         },
         evidence=Evidence("objective-measurement", "event:task", Digest.parse(digest_text(0)), START_MS),
-        scope=Scope(_TENANT, _USER, _PROJECT, route=_ROUTE),
+        scope=Scope(TENANT, USER, PROJECT, route=_ROUTE),
         knowledge="task-state",
         origin=Origin("session-ref:" + "a" * 32, "event:task"),
     )

@@ -11,6 +11,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("timeline", "adapters", "sidecars")
 WORLD_APART = "Nothing that decides about trust, permits or consent asks the world model"
+DECISIONS = "Only the view and the mediator know decisions"
+P4 = pytest.mark.requirement("P4", "N15")
 W63 = pytest.mark.requirement("W63")
 
 
@@ -70,21 +72,14 @@ def test_every_contract_is_kept() -> None:
             "Of the world model only the ledger reads and writes",
         ),
         ("timeline/world/secrets.py", "import os", "Of the world model only the ledger reads and writes"),
-        (
+        pytest.param(
             "timeline/reasoning/rendering.py",
             "import timeline.reasoning.mediation",
             "Rendering does not know the resolver",
+            marks=pytest.mark.requirement("P29", "P36"),
         ),
-        (
-            "timeline/answers.py",
-            "import timeline.reasoning.resolution",
-            "Only the view and the mediator know decisions",
-        ),
-        (
-            "timeline/reasoning/world.py",
-            "import timeline.reasoning.witness",
-            "Only the view and the mediator know decisions",
-        ),
+        pytest.param("timeline/answers.py", "import timeline.reasoning.resolution", DECISIONS, marks=P4),
+        pytest.param("timeline/reasoning/world.py", "import timeline.reasoning.witness", DECISIONS, marks=P4),
     ],
 )
 def test_a_forbidden_import_breaks_its_contract(copy: Path, file: str, line: str, contract: str) -> None:

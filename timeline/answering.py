@@ -6,8 +6,6 @@ an answer checked, he holds the writer lock, since a trace of it is kept. Nothin
 
 from typing import Final
 
-import msgspec
-
 from sidecars.identity import strict_loads_with_floats
 from sidecars.reasoned import UNITS_MAX
 from timeline.answers import AUTHORITY, Json
@@ -16,7 +14,8 @@ from timeline.claimed import claimed_value, fits, predicates_for
 from timeline.clock import format_utc
 from timeline.guard.asked_answer import AnswerAsked, QuestionAsked
 from timeline.reasoning.declassified import Content, Standing
-from timeline.reasoning.extraction import Unit, extract
+from timeline.reasoning.extraction import Unit, UnitKind, extract
+from timeline.reasoning.roles import Role
 from timeline.reasoning_reading import consenting
 from timeline.reasoning_use import (
     AskedUnit,
@@ -30,10 +29,11 @@ from timeline.state import State
 from timeline.view import EnrolledSource
 from timeline.world import ledger
 from timeline.world.assertion import canonical_text
-from timeline.world.scope import Reader, is_visible, reader_of
+from timeline.world.scope import Reader, for_purpose, is_visible, reader_of
 
 ANSWER_SCHEMA: Final = "timeline-world-answer/v1"
 MEDIATION_SCHEMA: Final = "timeline-world-mediation/v1"
+_NAME_HEX: Final = 32
 
 HINTS: Final = {
     "head": "what this rests on has changed: ask again with world_resolve",
@@ -45,7 +45,7 @@ HINTS: Final = {
 
 def reader_for(own: EnrolledSource, purpose: str | None) -> Reader:
     """The reader that a session is, for a purpose."""
-    return msgspec.structs.replace(reader_of(binding_of(own.enrollment.binding)), purpose=purpose)
+    return for_purpose(reader_of(binding_of(own.enrollment.binding)), purpose)
 
 
 def answer_question(state: State, own: EnrolledSource, asked: QuestionAsked) -> Json:
@@ -67,9 +67,17 @@ def check_answer(state: State, own: EnrolledSource, asked: AnswerAsked, *, tool_
         MediationInvalidError: the units are not an answer.
         WorldStateError, IndexUnverifiedError, StateError, SidecarError: the state is not to be believed or written.
     """
-    reader = reader_for(own, asked.purpose)
+    return check_answer_of(state, reader_for(own, asked.purpose), asked, name=tool_use[:_NAME_HEX])
+
+
+def check_answer_of(state: State, reader: Reader, asked: AnswerAsked, *, name: str) -> Json:
+    """The same for any reader; ``name`` are 32 hex digits that name this answer and no other.
+
+    Raises:
+        MediationInvalidError, WorldStateError, IndexUnverifiedError, StateError, SidecarError: see ``check_answer``.
+    """
     if asked.text is not None:
-        return check_text(state, reader, asked.text, name=tool_use[:32])
+        return check_text(state, reader, asked.text, name=name)
     units = [
         AskedUnit(
             id=unit.id,
@@ -82,7 +90,7 @@ def check_answer(state: State, own: EnrolledSource, asked: AnswerAsked, *, tool_
         )
         for unit in asked.units
     ]
-    return checked_json(mediate_answer(state, reader, units, name=tool_use[:32]))
+    return checked_json(mediate_answer(state, reader, units, name=name))
 
 
 def check_text(state: State, reader: Reader, text: str, *, name: str) -> Json:
@@ -149,9 +157,16 @@ def _value_for(claim: Unit, found: Resolved) -> str:
     """The value that is supported, where the claim says that; else the claim itself, which is supported by nothing."""
     if found.answer.view.standing is Standing.SUPPORTED:
         for content in found.answer.view.contents:
-            if fits(claim, strict_loads_with_floats(content.proposition.value.encode())):
-                return content.proposition.value
+            value = content.proposition.value
+            # Of a result only a measurement counts here, and no interpretation of one.
+            if _is_measured(claim, content) and fits(claim, strict_loads_with_floats(value.encode())):
+                return value
     return canonical_text(claimed_value(claim))
+
+
+def _is_measured(claim: Unit, content: Content) -> bool:
+    is_task = claim.kind is UnitKind.COMPLETED
+    return is_task or any(source.role is Role.OBSERVED_EVENT for source in content.sources)
 
 
 # -- the form --------------------------------------------------------------------------------------------------

@@ -16,23 +16,31 @@ from timeline.world.continuation import CONTINUATION_PREDICATE
 CLAIM_PREDICATE: Final = "task.claim"
 """What nothing is recorded under: of a claim for which there is nothing to be held against."""
 
+_TESTS: Final = frozenset({UnitKind.TESTS_PASSED, UnitKind.TESTS_FAILED})
+
+_CHECKERS: Final = {"lint": ("eslint", "ruff"), "types": ("mypy", "tsc"), "format": ()}
+"""Which programs' results a check is about that is named by its sort; all of those that were captured."""
+
 _PASSING: Final = frozenset({UnitKind.TESTS_PASSED, UnitKind.BUILD_PASSED, UnitKind.CHECK_PASSED})
 
 
 def predicates_for(claim: Unit, captured: Iterable[str]) -> tuple[str, ...]:
     """Under which of the ``captured`` predicates of the task a claim has to hold, sorted.
 
-    One that names a program is about that program's results; one that names none is about all of them.
+    One that names a program is about that program's results, and one about tests that names none about all tests.
+    A build or a check that names nothing is about no result in particular, and so about none.
     """
     if claim.kind is UnitKind.COMPLETED:
         return (CONTINUATION_PREDICATE,)
-    results = sorted(name for name in set(captured) if name.startswith(PREDICATE_PREFIX))
-    if claim.kind is UnitKind.COUNT or not results:
+    if claim.scope is not None:
+        names = _CHECKERS.get(claim.scope, (claim.scope,))
+        found = {PREDICATE_PREFIX + fitted_label(name) for name in names}
+        return tuple(sorted(found & set(captured))) or (CLAIM_PREDICATE,)
+    if claim.kind not in _TESTS:
         return (CLAIM_PREDICATE,)
-    if claim.scope is None:
-        return tuple(results)
-    named = PREDICATE_PREFIX + fitted_label(claim.scope)
-    return (named,)
+    checks = {PREDICATE_PREFIX + name for names in _CHECKERS.values() for name in names}
+    results = {name for name in captured if name.startswith(PREDICATE_PREFIX)}
+    return tuple(sorted(results - checks)) or (CLAIM_PREDICATE,)
 
 
 def fits(claim: Unit, value: JSON) -> bool:

@@ -23,7 +23,7 @@ from sidecars.identity import strict_loads_with_floats
 from timeline.binding import names_group
 from timeline.errors import HookInputError
 from timeline.hosts import HOSTS, Host
-from timeline.limits import HOOK_INPUT_BYTES_MAX, HOOK_MESSAGE_CHARACTERS_MAX, PATH_BYTES_MAX
+from timeline.limits import HOOK_INPUT_BYTES_MAX, PATH_BYTES_MAX
 
 CONTEXT_CHARACTERS_MAX: Final = 10_000
 """What Claude Code takes as ``additionalContext``; longer text is cut off for every host."""
@@ -49,9 +49,8 @@ class HookEvent(msgspec.Struct, frozen=True, kw_only=True):
 
     ``thread`` is the agent within the session that it is about, ``None`` for the session itself or where the host
     does not say. ``tool_input`` is what the model wrote, whole. ``source`` is how a session came to start.
-    ``message`` is the agent's last message at Stop, at most ``HOOK_MESSAGE_CHARACTERS_MAX`` characters of it, in memory
-    only; ``goes_on``: a hook has already kept the agent from stopping. ``names_group``: the input claims a group, and
-    nothing is given to one (T8).
+    ``message`` is the agent's last message at Stop, in memory only; ``goes_on``: a hook has already kept the agent from
+    stopping. ``names_group``: the input claims a group, and nothing is given to one (T8).
     """
 
     host: str
@@ -264,7 +263,7 @@ def _no_text(name: str) -> HookInputError:
 def _message(dialect: Dialect, found: Mapping[str, object]) -> str | None:
     """The agent's last message. One of another form is none: only a hook that says nothing depends on it."""
     said = None if dialect.message is None else found.get(dialect.message)
-    return said[:HOOK_MESSAGE_CHARACTERS_MAX] if isinstance(said, str) and said else None
+    return said if isinstance(said, str) and said else None
 
 
 def _mapping(found: Mapping[str, object], name: str) -> Mapping[str, object] | None:

@@ -66,9 +66,6 @@ FOLLOW_SECONDS_MAX: Final = 48 * 3600
 HOOK_INPUT_BYTES_MAX: Final = 1 * MIB
 """A hook's standard input; a prompt may be long, but is not kept."""
 
-HOOK_MESSAGE_CHARACTERS_MAX: Final = 16 * 1024
-"""How much of an agent's last message is read for claims, from its beginning: the hook waits for it."""
-
 HOOK_RUNS_MAX: Final = 64
 """Objective results of a session, the newest ones, that the claims of one message are compared with."""
 

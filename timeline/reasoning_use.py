@@ -11,7 +11,7 @@ from typing import Final, Literal
 import msgspec
 
 from sidecars.identity import canonical_bytes
-from sidecars.reasoned import TracedUnit
+from sidecars.reasoned import MediationTraceEntry, TracedUnit
 from timeline.reasoning.declassified import View
 from timeline.reasoning.errors import MediationInvalidError
 from timeline.reasoning.graph import Head
@@ -102,6 +102,20 @@ def resolve_question(
 def mediate_answer(state: State, reader: Reader, units: Sequence[AskedUnit], *, name: str) -> CheckedAnswer:
     """Check an answer unit by unit and keep the trace of it as a leaf; the caller holds the writer lock.
 
+    Raises:
+        MediationInvalidError: the units are not an answer.
+        WorldStateError, IndexUnverifiedError, StateError, SidecarError: see ``resolve_question``.
+    """
+    answer, trace = check_units(state, reader, units, name=name)
+    state.commit([trace])
+    return answer
+
+
+def check_units(
+    state: State, reader: Reader, units: Sequence[AskedUnit], *, name: str
+) -> tuple[CheckedAnswer, MediationTraceEntry]:
+    """Check an answer unit by unit: what its reader gets, and the trace that is to be kept before he does.
+
     ``name`` are 32 hex digits that name this answer and no other. A unit whose token is not that of the answer as it
     is now rests on something that has changed since, and is held back for that (P37).
 
@@ -113,8 +127,8 @@ def mediate_answer(state: State, reader: Reader, units: Sequence[AskedUnit], *, 
     view = _view(state, reader, [(unit.subject, unit.predicate) for unit in units])
     now, here, trace, salt = ledger.now_ms(state), head_of(state), f"trace:{name}", _salt_of(state, name)
     asked = {unit.id: _unit_of(unit, now) for unit in units}
-    if len(asked) != len(units):
-        message = "units: each must have an id of its own"
+    if not asked or len(asked) != len(units):
+        message = "units: there must be some, each with an id of its own"
         raise MediationInvalidError(message)
     moved = {unit.id for unit in units if _has_moved(view, reader, unit, now)}
     found: dict[str, Checked] = {}
@@ -133,8 +147,8 @@ def mediate_answer(state: State, reader: Reader, units: Sequence[AskedUnit], *, 
     answer = CheckedAnswer(tuple(found[unit.id] for unit in units), trace)
     texts = [unit.text for unit in answer.units if unit.text is not None]
     kept = tuple(bindings[unit.id] for unit in units)
-    state.commit([make_trace(trace, kept, (here, here), now, policy, digest_output(texts, Seal(salt)))])
-    return answer
+    output = digest_output(texts, Seal(salt))
+    return answer, make_trace(trace, kept, (here, here), now, policy, output)
 
 
 def as_of_token(query: Query, purpose: str | None, view: View) -> str:

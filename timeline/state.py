@@ -47,6 +47,7 @@ from timeline.remains import Stage, decide_stage, find_remains
 from timeline.rewriting import Erasing, Pages, are_pages_due, erase_rows, rewrite_pages
 from timeline.store import Store, open_store
 from timeline.tlog import (
+    Batch,
     LogReading,
     Step,
     advance_anchor,
@@ -280,8 +281,7 @@ class State:
         self._put(sidecars)
 
         def write_projections(store: Store) -> None:
-            self.assertions.append(self._belief.size, rows_of(batch.leaves, batch.hashes))
-            self.register.append(self._belief.size, register_rows(batch.leaves, batch.hashes))
+            self._append_rows(batch)
             if project is not None:
                 project(store, batch.leaves)
 
@@ -308,6 +308,10 @@ class State:
             self._remove_unneeded()
             self._given_up = 0
         return batch.leaves
+
+    def _append_rows(self, batch: Batch) -> None:
+        self.assertions.append(self._belief.size, rows_of(batch.leaves, batch.hashes))
+        self.register.append(self._belief.size, register_rows(batch.leaves, batch.hashes))
 
     def seal_sidecar(self, payload: bytes, sidecar: Sidecar) -> SealedSidecar:
         """Sign the payload that spells ``sidecar``; it is stored by the commit whose leaf names it.

@@ -10,13 +10,22 @@ from typing import Final
 
 import msgspec
 
-from sidecars.assertion import SUPERSEDES_MAX, AssertionEntry, KnowledgeKind, Privacy
+from sidecars.assertion import SUPERSEDES_MAX, AssertionEntry, DerivationEntry, KnowledgeKind, Privacy
 from sidecars.digest import Digest
 from sidecars.identity import JSON, canonical_bytes
+from timeline.reasoning_reading import read_policy
 from timeline.service import Session
 from timeline.state import State
 from timeline.world import ledger
-from timeline.world.assertion import Assertion, RouteRefs, Scope, canonical_text, make_entry
+from timeline.world.assertion import (
+    ANY_USE,
+    Assertion,
+    RouteRefs,
+    Scope,
+    Use,
+    canonical_text,
+    make_entry,
+)
 from timeline.world.continuation import CONTINUATION_PREDICATE
 from timeline.world.errors import CompareAndSetError, NotToBeConfirmedError, TaskMovedError
 from timeline.world.feedback_value import FEEDBACK_PREDICATE, INTERPRETATION_PREDICATE
@@ -40,7 +49,10 @@ TASK_COMMANDS: Final = {
 
 
 class OwnerStatement(msgspec.Struct, frozen=True, kw_only=True):
-    """What the owner says anew. ``everywhere`` is for all projects; ``expires_at`` is in UTC milliseconds."""
+    """What the owner says anew. ``everywhere`` is for all projects; ``expires_at`` is in UTC milliseconds.
+
+    With ``derived_from`` it is a belief that he records: his own stance on what these assertions say together (P46).
+    """
 
     subject: str
     predicate: str
@@ -51,6 +63,8 @@ class OwnerStatement(msgspec.Struct, frozen=True, kw_only=True):
     everywhere: bool = False
     expires_at: int | None = None
     reason: str | None = None
+    use: Use = ANY_USE
+    derived_from: tuple[str, ...] = ()
 
 
 class Spoken(msgspec.Struct, frozen=True):
@@ -86,8 +100,22 @@ def record_statement(session: Session, where: Standpoint, statement: OwnerStatem
             knowledge=statement.knowledge,
             expires_at=statement.expires_at,
             reason=statement.reason,
+            use=statement.use,
+            derivation=_belief(state, statement.derived_from),
         )
         return _speak(state, where.reader, [entry])
+
+
+def _belief(state: State, derived_from: tuple[str, ...]) -> DerivationEntry | None:
+    if not derived_from:
+        return None
+    return DerivationEntry(
+        role="recorded-belief",
+        rule="rule.stance",
+        policy=read_policy(state).version,
+        evaluator="owner",
+        alternatives=(tuple(sorted(set(derived_from))),),
+    )
 
 
 def confirm_proposal(
@@ -278,11 +306,16 @@ def _owner_entry(  # noqa: PLR0913  # each is a field of its own
     expires_at: int | None,
     reason: str | None,
     supersedes: tuple[str, ...] = (),
+    use: Use = ANY_USE,
+    derivation: DerivationEntry | None = None,
 ) -> AssertionEntry:
     check_general(predicate)
     evidence = owner_evidence(subject, predicate, value, now_ms)
+    uses = {} if use == ANY_USE else msgspec.to_builtins(use)
     identity = canonical_bytes(
         {
+            **uses,
+            **({} if derivation is None else {"derivedFrom": derivation.dependencies}),
             "tenant": scope.tenant,
             "projectId": scope.project,
             "user": scope.user,
@@ -306,11 +339,13 @@ def _owner_entry(  # noqa: PLR0913  # each is a field of its own
         knowledge=knowledge,
         supersedes=supersedes,
         reason=reason,
+        use=use,
+        derivation=derivation,
     )
 
 
 def _speak(state: State, reader: Reader, entries: Sequence[AssertionEntry]) -> Spoken:
-    recorded = ledger.record(state, entries)
+    recorded = ledger.record(state, entries, reader=reader)
     entry = entries[0]
     standing = decide_standing(read_about(state, reader, entry.subject), reader, ledger.now_ms(state))
     disputed = {one.id: one for group in disputes(standing, entry.predicate) for one in group}

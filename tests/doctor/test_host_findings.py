@@ -163,6 +163,25 @@ def test_hooks_that_codex_does_not_trust_are_found(stage: Stage) -> None:
     assert stage.codes() == set()
 
 
+@pytest.mark.requirement("X10", "P4")
+@pytest.mark.parametrize("host", sorted(HOSTS))
+def test_an_older_installation_without_a_hook_at_stop_is_noted(host: str, stage: Stage) -> None:
+    """Where the host would show its user what the hook says; it is no fault."""
+    home = stage.home / HOSTS[host].home_default
+    home.mkdir()
+    stage.install(host)
+    if host == "codex":
+        stage.trust()
+    assert "Stop" in stage.finding("hooks-installed").message
+    assert "hook-stop-missing" not in {finding.code for finding in stage.look()}
+    if host in {"codex", "claude"}:
+        path = home / ("hooks.json" if host == "codex" else "settings.json")
+        stage.change(path, lambda document: document["hooks"].pop("Stop"))
+        found = stage.finding("hook-stop-missing")
+        assert (found.level, found.remedy) == (Level.NOTE, f"timeline install {host}")
+        assert stage.codes() == set()
+
+
 def test_a_trusted_hook_that_was_switched_off_is_not_trusted(codex: Stage) -> None:
     """The user's switch in the same table."""
     config = codex.home / ".codex" / "config.toml"

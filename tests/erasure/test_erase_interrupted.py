@@ -117,7 +117,6 @@ def test_a_second_writer_waits_for_the_erasure(stage: Stage) -> None:
             said.append(refusal_of(lambda: stage.erase([], plan=PLAN)))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("timeline.lock.LOCK_WAIT_SECONDS", 0.0)
         patch.setattr("timeline.lock.hold_writer_lock.__wrapped__.__kwdefaults__", {"wait_seconds": 0.0})
         stage.erase(chosen, watch=ask)
     assert said == ["state-busy"]

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+from sidecars.erased import stored_hash
+from sidecars.leaf import leaf_hash
+from tests.erasure.erased_logs import KEY, PLAN
 from tests.faults.stories import enrollment_of, go_on, receive
 from tests.faults.witness_story import FORK, NAME, TRUNK, row_of
 from tests.simulators.growth import follow
@@ -29,6 +32,7 @@ from tests.world.ledger.old import make_old
 from timeline import service
 from timeline.clock import SystemEntropy
 from timeline.epochs import Reason, change_log_key
+from timeline.erasing import close_over, erase
 from timeline.extending import Due, extend_together
 from timeline.witness.identity import Folder, init_witness, open_witness
 from timeline.witness.service import know_log
@@ -87,7 +91,7 @@ def make_beginnings(folder: Path) -> Beginnings:
     service.enroll(world.session, world.root, receipt, confirmed=True)
     keep("index")
     service.index(world.session, world.root, max_bytes=SEGMENT_BYTES)
-    for name in ("rotate", "give up", "search", "verify", "record", "migrate", "revoke"):
+    for name in ("rotate", "give up", "search", "verify", "record", "migrate", "erase", "revoke"):
         keep(name)
     return Beginnings(world.home, rollout, path, folders, receipt)
 
@@ -168,6 +172,44 @@ class MigrateAction(TimelineAction):
         """Copy the beginning, and make its database one of version 1."""
         copy_folders(self.beginnings.folders[self.name], folder)
         make_old(World(folder, self.beginnings.home))
+
+
+@dataclass(slots=True)
+class EraseAction(TimelineAction):
+    """A session is erased: its leaves keep their hashes, and where that is said to be done, no byte of them is left."""
+
+    def check(self, folder: Path, reason: str | None) -> None:
+        """No leaf was lost that the erasure does not name; none that it names is left where it was said to be done."""
+        world = World(folder, self.beginnings.home)
+        verdict, reasons = verdict_of(world, deep=True)
+        assert verdict in {"ok", "repairable"}, f"refused afterwards: {sorted(reasons)}"
+        found = leaves_of(world)
+        erased = {index for index, salt, _ in found if not salt}
+        kept = tuple(row for row in found[: len(self.leaves)] if row[0] not in erased)
+        assert kept == tuple(row for row in self.leaves if row[0] not in erased), "leaves were lost"
+        hashes = [stored_hash(salt, envelope) for _, salt, envelope in found]
+        assert hashes[: len(self.leaves)] == [leaf_hash(salt, envelope) for _, salt, envelope in self.leaves]
+        assert not erased or len(found) > len(self.leaves), "erased before it was stated"
+        if reason is None:
+            self._assert_gone(world)
+
+    def finish(self, folder: Path) -> None:
+        """Asked for again, it comes to its end."""
+        world = World(folder, self.beginnings.home)
+        self.again(world)
+        self._assert_gone(world)
+        assert verdict_of(world, deep=True) == ("ok", frozenset())
+        go_on(world, self.beginnings.rollout, self.beginnings.path)
+
+    def _assert_gone(self, world: World) -> None:
+        thread = self.beginnings.rollout.thread_id.encode()
+        assert {salt for index, salt, _ in leaves_of(world) if index >= 2 and index < len(self.leaves)} == {
+            b""
+        }
+        holders = [
+            path.name for path in world.folder.rglob("*") if path.is_file() and thread in path.read_bytes()
+        ]
+        assert holders == [], "said to be erased and still there"
 
 
 @dataclass(slots=True)
@@ -274,6 +316,11 @@ def timeline_actions(folder: Path) -> Iterator[Action]:
     def revoke(world: World) -> None:
         service.revoke(world.session, enrollment_of(world))
 
+    def erase_session(world: World) -> None:
+        with world.session.writing() as state:
+            leaves = close_over(state, [source.index for source in state.view.sources])
+            erase(state, plan=PLAN, leaves=leaves, suppressed=(), key=KEY)
+
     def record_two(world: World) -> None:
         record(world, entry("a"), entry("b", evidence_kind="explicit-user-feedback", supersedes=["a"]))
 
@@ -296,6 +343,7 @@ def timeline_actions(folder: Path) -> Iterator[Action]:
     yield TimelineAction("search", made, search, go, grows=False)
     yield TimelineAction("verify", made, verify, go, grows=False)
     yield TimelineAction("record", made, record_two, record_two, grows=True)
+    yield EraseAction("erase", made, erase_session, erase_session, grows=True)
     yield MigrateAction("migrate", made, search, go, grows=False)
     yield TimelineAction("revoke", made, revoke, go, grows=True)
 

@@ -6,8 +6,9 @@ import pytest
 
 from sidecars.graded import Mutability
 from tests.grading.examples import AS_OF, DAY, claimed, said_of, says, source
-from timeline.grading.assessment import SUSPICIOUS_DAYS, assess, find_suspicious
+from timeline.grading.assessment import SUSPICIOUS_DAYS, assess, find_originals, find_suspicious
 from timeline.grading.claims import Claimed, strictest_mutability
+from timeline.grading.distance import retell
 
 
 def found(*claims: Claimed) -> dict[str, str]:
@@ -59,7 +60,7 @@ def test_what_may_change_contradicts_nothing(mutability: Mutability) -> None:
     ],
     ids=["root", "entity", "session", "unknown lineage"],
 )
-def test_one_witness_neither_corroborates_nor_contradicts_itself(other: object) -> None:
+def test_one_voice_neither_corroborates_nor_contradicts_itself(other: object) -> None:
     """The same root, entity or session, or no lineage, whatever else differs."""
     first = claimed("1", source("ada", session="session:1"))
     assert found(first, claimed("2", other)) == {"1": "", "2": ""}  # type: ignore[arg-type]  # a source
@@ -96,6 +97,45 @@ def test_only_what_was_asserted_corroborates_or_contradicts(intent: str) -> None
     for value in ("1970", "1971"):
         other = said_of(says("bob", value), intent=intent)
         assert found(says("ada", "1970"), other) == {"ada-1970": ""}
+
+
+@pytest.mark.requirement("M5", "M6", "G21")
+def test_what_is_told_again_is_no_source() -> None:
+    """It is neither tested nor rewarded, and it neither ties two voices together nor pulls one apart."""
+    ada, bob = source("ada", session="session:1"), source("bob", session="session:1")
+    heard = claimed("1", retell(ada, "agent:me", "session:2"))
+    assert found(claimed("a", ada), claimed("b", bob), heard) == {"a": "", "b": "", "1": ""}
+    both = [
+        claimed("1", retell(source("ada"), "agent:me", None)),
+        claimed("2", retell(source("bob"), "agent:me", None)),
+    ]
+    assert found(says("ada", "1970"), says("bob", "1970"), *both) == {
+        "ada-1970": "c",
+        "bob-1970": "c",
+        "1": "",
+        "2": "",
+    }
+    told = assess([claimed("a", ada), heard, claimed("lost", source("eve", root=None))], "immutable")
+    assert [one.retold for one in told] == [False, True, False]
+    told = assess(
+        [says("eve", "1"), claimed("a", ada), heard, claimed("lost", source("eve", root=None))], "immutable"
+    )
+    assert [one.retold for one in told] == [False, False, True, False]
+
+
+def test_a_root_is_nearest_for_each_value_apart() -> None:
+    """What somebody is said to have said otherwise is another statement."""
+    ada = source("ada")
+    other = claimed("1", retell(ada, "person:eve", None), value="1971")
+    assert [one.retold for one in assess([claimed("a", ada), other], "immutable")] == [False, False]
+    assert find_originals([claimed("a", ada), other]) == [
+        (claimed("a", ada), ada),
+        (other, other.claim.sources[0]),
+    ]
+    again = claimed("2", retell(ada, "person:eve", None))
+    lost = claimed("3", source("zoe", root=None))
+    guess = claimed("4", source("zoe"), intent="speculative")
+    assert find_originals([again, claimed("a", ada), lost, guess]) == [(claimed("a", ada), ada)]
 
 
 def test_values_are_the_same_by_their_bytes_alone() -> None:

@@ -1,4 +1,4 @@
-"""``independence``: who is a witness beside whom, held against the rule written out pair by pair."""
+"""``independence``: who is a voice beside whom, held against the rule written out pair by pair."""
 
 import pytest
 from hypothesis import given
@@ -6,59 +6,53 @@ from hypothesis import strategies as st
 
 from sidecars.graded import ClaimSource
 from tests.grading.examples import source
-from timeline.grading.independence import Crowd, Place, find_place, group_witnesses
+from timeline.grading.independence import Crowd, Mark, Place, name_voices
 
-NAMES = st.sampled_from(["a", "b", "c"])
+MARKS: st.SearchStrategy[Mark] = st.sampled_from([("root", "a"), ("root", "b"), ("root", "c")])
+SPEAKERS: st.SearchStrategy[Mark] = st.sampled_from([("speaker", "a"), ("speaker", "b")])
 PLACES = st.builds(
-    lambda entity, root, session, start, length: Place(entity, root, session, start, start + length),
-    NAMES,
-    NAMES,
-    st.none() | NAMES,
+    lambda voice, speaker, start, length: Place(voice, speaker, start, start + length),
+    MARKS,
+    SPEAKERS,
     st.integers(0, 5),
     st.integers(1, 3),
 )
 
 
-def independent(one: Place, other: Place) -> bool:
-    """Say by the rule whether two are independent and hold at some moment together."""
-    apart = one.entity != other.entity and one.root != other.root
-    other_session = one.session is None or one.session != other.session
-    return apart and other_session and one.start < other.end and other.start < one.end
+def overlap(one: Place, other: Place) -> bool:
+    """Say whether both hold at some moment."""
+    return one.start < other.end and other.start < one.end
 
 
-@pytest.mark.requirement("P11", "G21")
+@pytest.mark.requirement("G19", "G21")
 @given(st.lists(PLACES, max_size=12), PLACES)
 def test_counting_agrees_with_looking_at_every_pair(places: list[Place], asked: Place) -> None:
-    """Whatever the entities, roots, sessions and times, and whether the one asked for is among them or not."""
+    """Whatever the voices and times, and whether the one asked for is among them or not."""
     crowd = Crowd(places)
-    assert crowd.count_independent(asked) == sum(independent(asked, other) for other in places)
-    same = [x for x in places if x.entity == asked.entity and x.start < asked.end and asked.start < x.end]
-    assert crowd.count_of_entity(asked) == len(same)
+    near = [other for other in places if overlap(asked, other)]
+    assert crowd.count_others(asked) == sum(other.voice != asked.voice for other in near)
+    assert crowd.count_of_entity(asked) == sum(other.entity == asked.entity for other in near)
 
 
 def test_nobody_is_in_an_empty_crowd() -> None:
     """None is no error."""
-    place = Place("a", "b", None, 0, 1)
-    assert Crowd(()).count_independent(place) == 0
+    place = Place(("root", "a"), ("speaker", "a"), 0, 1)
+    assert Crowd(()).count_others(place) == 0
     assert Crowd(()).count_of_entity(place) == 0
 
 
-@pytest.mark.requirement("M7")
-def test_a_source_of_unknown_lineage_has_no_place() -> None:
-    """Without a root nothing is independent."""
-    assert find_place(source(root=None), (0, 1)) is None
-    assert find_place(source(session="session:1"), (2, 3)) == Place(
-        "person:ada", "root:ada", "session:1", 2, 3
-    )
-
-
 def groups_of(*sources: ClaimSource) -> list[set[int]]:
-    """Give the witnesses as sets, sorted by their first member."""
-    return sorted((set(group) for group in group_witnesses(sources)), key=min)
+    """Give which sources are one voice, sorted by their first."""
+    voices = name_voices(sources)
+    groups: dict[Mark, set[int]] = {}
+    for number, one in enumerate(sources):
+        if one.root is not None:
+            groups.setdefault(voices[one.root], set()).add(number)
+    return sorted(groups.values(), key=min)
 
 
 @pytest.mark.requirement("P11", "G21", "M5")
-def test_what_shares_a_root_a_session_or_an_entity_is_one_witness() -> None:
+def test_what_shares_a_root_a_session_or_an_entity_is_one_voice() -> None:
     """One by one, and through others."""
     ada, bob, eve = source("ada"), source("bob"), source("eve")
     assert groups_of(ada, bob, eve) == [{0}, {1}, {2}]
@@ -81,7 +75,7 @@ def test_marks_of_different_kinds_are_different_marks() -> None:
 
 
 @pytest.mark.requirement("M7")
-def test_unknown_lineage_is_no_witness() -> None:
+def test_unknown_lineage_is_no_voice() -> None:
     """It is in no group, and it connects nothing."""
     assert groups_of(source("ada", root=None)) == []
     assert groups_of(source("ada"), source("ada", root=None, session="session:1")) == [{0}]

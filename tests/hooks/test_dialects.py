@@ -22,6 +22,7 @@ from timeline.dialects import (
     nothing,
     parse_hook,
     rewrite,
+    tell_user,
 )
 from timeline.errors import HookInputError
 from timeline.guard.request import Tool
@@ -267,15 +268,43 @@ def test_no_answer_has_a_key_that_its_host_does_not_know(
         deny(host, text),
         rewrite(host, given_input),
         context(host, name, text),
+        tell_user(host, name, text),
     ):
         assert answer.find(b"\n") == len(answer) - 1
         if answer.startswith(b"{"):
             found = json.loads(answer)
-            assert set(found) <= {"hookSpecificOutput"}
+            shown = {"systemMessage"} if name == "Stop" and host in {"codex", "claude"} else set()
+            assert set(found) <= {"hookSpecificOutput"} | shown
+            assert len(found) <= 1
             said = found.get("hookSpecificOutput", {})
             assert set(said) <= ALLOWED[host]
             # Codex takes "allow" only together with a new input.
             assert (said.get("permissionDecision") == "allow") is ("updatedInput" in said)
+
+
+@pytest.mark.requirement("P4")
+@pytest.mark.parametrize("host", HOSTS)
+def test_the_user_is_told_where_the_host_has_a_way(host: str) -> None:
+    """At Stop alone, and by nothing that a model reads or that keeps it at work."""
+    told = tell_user(host, "Stop", " a\nb ")
+    assert told == (b'{"systemMessage":"a\\nb"}\n' if host in {"codex", "claude"} else b"")
+    for name in ("SubagentStop", "UserPromptSubmit", "PreToolUse"):
+        assert tell_user(host, name, "a") == nothing(host, name)
+    assert tell_user(host, "Stop", " \n") == nothing(host, "Stop")
+
+
+@pytest.mark.requirement("P4")
+@pytest.mark.parametrize("host", HOSTS)
+def test_the_last_message_is_taken_at_stop_where_the_host_gives_it(host: str) -> None:
+    """At no other event, and one of another form is none."""
+    gives = host in {"codex", "claude"}
+    at_stop = {"hook_event_name": "Stop", "last_assistant_message": "All tests pass."}
+    assert parse(host, **at_stop).message == ("All tests pass." if gives else None)
+    assert parse(host, **at_stop).goes_on is False
+    assert parse(host, **at_stop, stop_hook_active=True).goes_on is True
+    assert parse(host, **{**at_stop, "hook_event_name": "SubagentStop"}).message is None
+    for other in (None, "", 3, ["a"], {}):
+        assert parse(host, **{**at_stop, "last_assistant_message": other}).message is None
 
 
 def test_a_line_for_kimi_says_once_whose_it_is() -> None:
@@ -310,7 +339,8 @@ def test_the_hook_is_installed_for_what_is_needed(host: str) -> None:
     assert set(DIALECTS) == set(HOSTS)
     wanted = {subscription.event: subscription.matcher for subscription in HOOK_EVENTS[host]}
     assert len(wanted) == len(HOOK_EVENTS[host])
-    assert {"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostCompact"} <= set(wanted)
+    assert {"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostCompact", "Stop"} <= set(wanted)
+    assert wanted["Stop"] is None
     assert wanted["UserPromptSubmit"] is None
     matcher = re.compile(wanted["PreToolUse"] or "")
     prefixes = [TOOL_PREFIX, *([CLAUDE_PLUGIN_PREFIX] if host == "claude" else [])]

@@ -26,6 +26,7 @@ from timeline.reasoning.proposition import Proposition
 from timeline.reasoning.rendering import render_set
 from timeline.reasoning.resolution import resolve
 from timeline.reasoning.roles import DERIVED, GROUNDED, UNVERIFIED, Role
+from timeline.reasoning.roots import Reading, root_families
 
 replace = msgspec.structs.replace
 OPEN = Scope()
@@ -105,6 +106,15 @@ def test_roots_are_counted_on_the_graph_and_not_on_a_list() -> None:
     assert status(graph_of(*roots, a, b)) == (Status.UNKNOWN, frozenset())
     apart = derived("b", frozenset({"yours", "shared"}), frozenset({"yours"}))
     assert status(graph_of(*roots, a, apart)) == (Status.SUPPORTED, frozenset())
+
+
+@pytest.mark.requirement("P10", "P11")
+def test_only_smallest_root_sets_are_kept() -> None:
+    """A way that needs more than another one is no further way; one that needs something else is."""
+    ways = (frozenset({"a"}), frozenset({"a", "b"}), frozenset({"b", "c"}), frozenset({"a", "b", "c"}))
+    graph = graph_of(*map(states.report, "abc"), derived("d", *ways))
+    families = root_families(graph, ["d"], Reading(states.ACCESS, states.AT, markers=False))
+    assert families["d"] == (frozenset({"a"}), frozenset({"b", "c"}))
 
 
 @pytest.mark.requirement("P5")
@@ -355,7 +365,8 @@ def test_an_origin_that_lacks_anything_grounds_nothing(good: Origin) -> None:
     role = Role.ATTRIBUTED_REPORT if good is states.GOOD_REPORT else Role.OBSERVED_EVENT
     whole = replace(says("r"), role=role, origin=good)
     assert status(graph_of(whole), DEFAULT_POLICY) == (Status.SUPPORTED, frozenset())
-    lacking = [None, states.PROVES_NOTHING]
+    other = states.GOOD_CAPTURE if good is states.GOOD_REPORT else states.GOOD_REPORT
+    lacking = [None, states.PROVES_NOTHING, other]
     for name in good.fields:
         kept = {key: one for key, one in good.fields.items() if key != name}
         lacking += [replace(good, fields=kept), replace(good, checked=good.checked - {name})]
@@ -415,6 +426,47 @@ def test_a_revocation_reaches_whatever_rests_on_it() -> None:
     assert status(graph) == (Status.SUPPORTED, frozenset())
     assert status(revoked) == (Status.UNKNOWN, frozenset())
     assert status(revoked, DEFAULT_POLICY) == (Status.SUPPORTED, frozenset())
+
+
+@pytest.mark.requirement("P2", "P34")
+def test_what_is_gone_may_be_revoked_as_well() -> None:
+    """Then it is no longer what is missing: what rested on it is void."""
+    ways = (frozenset({"gone:1"}), frozenset({"gone:2"}))
+    graph = replace(
+        graph_of(derived("d", *ways)), markers={f"gone:{one}": states.marker(f"gone:{one}") for one in (1, 2)}
+    )
+    assert status(graph) == (Status.UNAVAILABLE, frozenset())
+    decision = resolve(
+        replace(graph, revoked=frozenset({"gone:1", "gone:2"})), states.QUERY, states.ACCESS, states.POLICY
+    )
+    assert (decision.status, decision.flags, decision.witness) == (Status.UNKNOWN, frozenset(), None)
+
+
+USES = replace(states.SAYS, predicate="uses")
+OWNS = replace(states.SAYS, predicate="owns")
+
+
+@pytest.mark.requirement("P25", "P35")
+def test_a_declared_contradiction_is_about_what_it_names() -> None:
+    """It makes a conflict of the two questions that it is about, and of no other."""
+    graph = replace(graph_of(says("a"), says("b", USES), says("c", OWNS)), inscribed=frozenset({("b", "c")}))
+    assert status(graph, DEFAULT_POLICY) == (Status.SUPPORTED, frozenset())
+    for predicate in ("uses", "owns"):
+        asked = replace(states.QUERY, predicate=predicate)
+        decision = resolve(graph, asked, states.ACCESS, DEFAULT_POLICY)
+        assert (decision.flags, support(decision)) == (frozenset({Flag.CONFLICTED}), {"b", "c"})
+
+
+@pytest.mark.requirement("P25", "P35")
+@pytest.mark.parametrize("role", sorted(UNVERIFIED))
+def test_a_declared_contradiction_with_what_supports_nothing_is_none(role: Role) -> None:
+    """Even if what it says is supported by others: it is not the one that supports it."""
+    graph = graph_of(says("a"), says("b", USES), of_role("prior", role))
+    prior = replace(graph.vertices["prior"], proposition=USES)
+    with_prior = replace(with_vertices(graph, prior), inscribed=frozenset({("a", "prior")}))
+    assert status(with_prior, DEFAULT_POLICY) == (Status.SUPPORTED, frozenset())
+    declared = replace(with_prior, inscribed=frozenset({("a", "b")}))
+    assert status(declared, DEFAULT_POLICY) == (Status.SUPPORTED, frozenset({Flag.CONFLICTED}))
 
 
 @pytest.mark.requirement("P2", "P35")

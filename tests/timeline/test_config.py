@@ -31,6 +31,13 @@ def test_the_first_configuration_reads_back(tmp_path: Path) -> None:
     assert path.stat().st_mode & 0o777 == 0o600
 
 
+def test_claims_are_checked_unless_the_owner_says_no(tmp_path: Path) -> None:
+    """By a table of its own."""
+    assert load(tmp_path, FINE).check_claims
+    assert load(tmp_path, FINE + "[stop_hook]\n").check_claims
+    assert not load(tmp_path, FINE + "[stop_hook]\ncheck_claims = false\n").check_claims
+
+
 def test_a_configuration_that_is_there_is_kept(tmp_path: Path) -> None:
     """``init`` does not overwrite the owner's words, and refuses words it cannot read."""
     load(tmp_path, FINE.replace("default", "mine"))
@@ -58,6 +65,9 @@ def test_a_configuration_that_is_there_is_kept(tmp_path: Path) -> None:
         (FINE + "goal = []\n", "scope.goal"),
         (FINE + 'group = "g"\n', "scope.group"),
         ("extra = 1\n" + FINE, "extra"),
+        ("stop_hook = true\n" + FINE, "stop_hook: must be a table"),
+        ("stop_hook = { check_claims = 1 }\n" + FINE, "stop_hook.check_claims: must be true or false"),
+        (FINE + "[stop_hook]\nblock = true\n", "stop_hook.block"),
         ("scope = 1\nversion = 1\n", "scope"),
         ("recall_seconds = 59\n" + FINE, "recall_seconds"),
         ("recall_seconds = 7776001\n" + FINE, "recall_seconds"),

@@ -87,6 +87,7 @@ def report_answer(report: "ConformanceReport") -> Json:
         "schema": SCHEMA,
         "conforms": report.conforms,
         "rules": [{"rule": str(rule), **_figures(metrics)} for rule, metrics in report.figures.items()],
+        "surfaces": {str(surface): count for surface, count in report.surfaces.items()},
         "cases": [_case_answer(result) for result in report.cases],
         "falsification": [
             {"criterion": one.name, "bound": one.bound, "refuted": one.refuted} for one in report.criteria
@@ -124,6 +125,7 @@ def _case_answer(result: "CaseResult") -> Json:
         "decision": {"status": result.status, "flags": list(result.flags)},
         "refused": result.refused,
         "dispositions": {str(rule): str(disposition) for rule, disposition in result.dispositions.items()},
+        "surface": None if result.surface is None else str(result.surface),
         "expected": {
             "status": case.expected.status,
             "flags": sorted(case.expected.flags),
@@ -134,8 +136,14 @@ def _case_answer(result: "CaseResult") -> Json:
 
 
 def report_tables(report: "ConformanceReport") -> list[Table]:
-    """The report for a person: the figures of each rule, every case, and the conditions of failure."""
-    return [_rules_table(report), _cases_table(report), _criteria_table(report)]
+    """The report for a person: the figures of each rule, every case, what each surface holds back, and failure."""
+    surfaces = [(Cell(str(surface)), Cell(str(count))) for surface, count in report.surfaces.items()]
+    return [
+        _rules_table(report),
+        _cases_table(report),
+        Table("first held back at", ("surface", "candidates"), surfaces),
+        _criteria_table(report),
+    ]
 
 
 def _rules_table(report: "ConformanceReport") -> Table:

@@ -97,10 +97,14 @@ CONSENTING_COMMANDS: Final = frozenset(
         "task correct",
         "task start",
         "world confirm",
+        "world consent",
         "world correct",
         "world import",
+        "world inscribe",
+        "world policy set",
         "world record",
         "world resolve",
+        "world revoke",
     }
 )
 """Owner's commands that need the owner key: where it is locked they ask for the passphrase before anything else.

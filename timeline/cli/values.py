@@ -49,8 +49,8 @@ def needed_value(as_json: str | None, text: str | None) -> JSON:
     return given.value
 
 
-def parse_moment(text: str | None) -> int | None:
-    """The UTC milliseconds of ``--expires``.
+def parse_moment(text: str | None, option: str = "--expires") -> int | None:
+    """The UTC milliseconds of an option.
 
     Raises:
         UsageError: it is not an exact time.
@@ -58,5 +58,5 @@ def parse_moment(text: str | None) -> int | None:
     try:
         return None if text is None else parse_utc(text)
     except ValueError as error:
-        message = "--expires: not an exact UTC time"
+        message = f"{option}: not an exact UTC time"
         raise UsageError(message, hint="write it as 2026-01-31T10:00:00Z") from error

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from timeline.cli import world_exchange, world_owner
+from timeline.cli import world_asking, world_evidence, world_exchange, world_owner
 from timeline.cli.commands import as_json_option, root_option
 from timeline.cli.exit import EPILOG
 from timeline.cli.presence import owner_session
@@ -172,5 +172,10 @@ def show_command(assertion: str, root: str, group: str | None, *, as_json: bool)
         show_tables(explained_tables(found, session.ports.clock.now_ms()))
 
 
-for _command in (*world_owner.COMMANDS, *world_exchange.COMMANDS):
+for _command in (
+    *world_owner.COMMANDS,
+    *world_asking.COMMANDS,
+    *world_evidence.COMMANDS,
+    *world_exchange.COMMANDS,
+):
     world_group.add_command(_command)

@@ -65,6 +65,18 @@ _expires_option = click.option(
 )
 @click.option("--shared", is_flag=True, help="For everybody of the tenant.  [default: private]")
 @click.option("--everywhere", is_flag=True, help="For all projects, not only this one.")
+@click.option(
+    "--purpose", "purposes", multiple=True, metavar="WORD", help="For this use only; can be repeated."
+)
+@click.option("--about", default=None, metavar="PERSON", help="Whom it speaks of, such as person:kim.")
+@click.option(
+    "--from",
+    "derived_from",
+    multiple=True,
+    metavar="ID",
+    help="An interpretation that you take up as your own belief; can be repeated.",
+)
+@click.option("--starts", default=None, metavar="TIME", help="From when it holds, 2026-01-31T10:00:00Z.")
 @_expires_option
 @_reason_option
 @root_option
@@ -81,6 +93,7 @@ def record_command(subject: str, predicate: str, **options: Any) -> None:  # noq
       timeline world record service:api deploy.branch --text main
       timeline world record user:me editor.tabs --value 4 --kind user-preference --everywhere
     """
+    from timeline.world.assertion import Use
     from timeline.world_use import OwnerStatement, record_statement
     from timeline.world_view import standpoint
 
@@ -99,6 +112,8 @@ def record_command(subject: str, predicate: str, **options: Any) -> None:  # noq
         everywhere=options["everywhere"],
         expires_at=parse_moment(options["expires"]),
         reason=options["reason"],
+        use=Use(parse_moment(options["starts"], "--starts"), options["purposes"], options["about"]),
+        derived_from=options["derived_from"],
     )
     where = standpoint(session, options["root"], group=group)
     _show_spoken(session, record_statement(session, where, statement), as_json=options["as_json"])

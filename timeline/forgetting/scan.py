@@ -1,7 +1,8 @@
 """The search for a value in raw bytes: in every encoding in which something of ours could hold it (X11).
 
-A database may cut a value in two, where it goes on in another page; so both halves are searched too, and what is found
-of a half alone is called that. What was searched for is neither shown nor kept.
+A database may cut a value in two, where it goes on in another page. So in its files both halves are searched too, and
+one counts where the value breaks off just as SQLite cuts it: before the number of the next page, at the end of a page,
+or behind the pointer at its beginning. What was searched for is neither shown nor kept.
 """
 
 import base64
@@ -9,7 +10,7 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Final
+from typing import BinaryIO, Final
 
 import msgspec
 
@@ -30,11 +31,17 @@ _READ_BYTES: Final = 4 * 1024 * 1024
 
 
 class Needle(msgspec.Struct, frozen=True):
-    """One form in which a value may lie somewhere. ``whole`` says whether it is all of it, or a half."""
+    """One form in which a value may lie somewhere. ``half`` is 0 for all of it, else which half is looked for."""
 
     encoding: str
     content: bytes
-    whole: bool = True
+    half: int = 0
+
+    @property
+    def sought(self) -> bytes:
+        """The bytes that are looked for."""
+        middle = len(self.content) // 2
+        return (self.content, self.content[:middle], self.content[middle:])[self.half]
 
     def __repr__(self) -> str:  # type: ignore[explicit-override]  # typing.override needs Python 3.12
         """No content."""
@@ -77,15 +84,20 @@ def check_value(value: bytes) -> None:
         raise ValueGivenError(message)
 
 
-def needles_of(value: bytes) -> tuple[Needle, ...]:
-    """Every form in which files of ours could hold ``value``, each once, whole ones before halves."""
-    found = {form.content: form for form in reversed(list(_forms(value)))}
-    if len(value) >= _HALVED_FROM:
-        for half in (value[: len(value) // 2], value[len(value) // 2 :]):
-            for form in _forms(half):
-                if len(form.content) >= VALUE_BYTES_MIN:
-                    found.setdefault(form.content, Needle(form.encoding, form.content, whole=False))
-    return tuple(sorted(found.values(), key=lambda needle: not needle.whole))
+def needles_of(value: bytes, *, halves: bool = False) -> tuple[Needle, ...]:
+    """Every form in which files of ours could hold ``value``, each once; with ``halves`` the halves of each too."""
+    whole = tuple({form.content: form for form in reversed(list(_forms(value)))}.values())
+    if not halves:
+        return whole
+    return (
+        *whole,
+        *(
+            Needle(form.encoding, form.content, half)
+            for form in whole
+            for half in (1, 2)
+            if len(form.content) >= _HALVED_FROM
+        ),
+    )
 
 
 def _forms(value: bytes) -> Iterator[Needle]:
@@ -184,33 +196,94 @@ def search_files(files: Sequence[Path], values: Sequence[bytes]) -> Searched:
     """
     for value in values:
         check_value(value)
-    needles = [(number, needle) for number, value in enumerate(values) for needle in needles_of(value)]
+    whole = [(number, needle) for number, value in enumerate(values) for needle in needles_of(value)]
+    halved = [
+        (number, needle) for number, value in enumerate(values) for needle in needles_of(value, halves=True)
+    ]
     size, hits, unread = 0, [], []
     for path in files:
         try:
-            read, found = _search_file(path, needles)
+            read, found = _search_file(path, halved if _is_database(path) else whole)
         except StateError:
             unread.append(str(path))
             continue
         size += read
-        whole = {hit.number for hit in found if hit.whole}
-        hits += [hit for hit in found if hit.whole or hit.number not in whole]
+        all_of = {hit.number for hit in found if hit.whole}
+        hits += [hit for hit in found if hit.whole or hit.number not in all_of]
     return Searched(len(files) - len(unread), size, tuple(hits), tuple(unread))
 
 
+def _is_database(path: Path) -> bool:
+    return any(path.name.endswith(suffix) for suffix in (".db", ".db-wal", ".db-journal"))
+
+
 def _search_file(path: Path, needles: Sequence[tuple[int, Needle]]) -> tuple[int, list[Hit]]:
-    longest = max((len(needle.content) for _, needle in needles), default=1)
-    found: dict[tuple[int, int, str], Hit] = {}
+    sought = [(number, needle, needle.sought) for number, needle in needles]
+    longest = max((len(content) for _, _, content in sought), default=1)
+    found: dict[tuple[int, str, bool], Hit] = {}
+    halves: list[tuple[int, Needle, int]] = []
     start, kept = 0, b""
     with open_regular(path) as file:
         while piece := file.read(_READ_BYTES):
-            window = kept + piece
-            base = start - len(kept)
-            for number, needle in needles:
-                at = window.find(needle.content)
-                if at >= 0:
-                    key = (number, base + at, needle.encoding)
-                    found.setdefault(key, Hit(str(path), base + at, needle.encoding, needle.whole, number))
+            window, base = kept + piece, start - len(kept)
+            for number, needle, content in sought:
+                for at in _places(window, content, all_of_them=needle.half > 0):
+                    if needle.half:
+                        halves.append((number, needle, base + at))
+                    else:
+                        hit = Hit(str(path), base + at, needle.encoding, whole=True, number=number)
+                        found.setdefault((number, needle.encoding, True), hit)
             start += len(piece)
             kept = window[-(longest - 1) :] if longest > 1 else b""
+        for number, needle, offset in halves:
+            if _is_cut(file, needle, offset):
+                hit = Hit(str(path), offset, needle.encoding, whole=False, number=number)
+                found.setdefault((number, needle.encoding, False), hit)
     return start, sorted(found.values(), key=lambda hit: (hit.number, hit.offset))
+
+
+def _places(window: bytes, content: bytes, *, all_of_them: bool) -> Iterator[int]:
+    at = window.find(content)
+    while at >= 0:
+        yield at
+        at = window.find(content, at + 1) if all_of_them else -1
+
+
+def _is_cut(file: BinaryIO, needle: Needle, offset: int) -> bool:
+    """Whether the half at ``offset`` breaks off as where SQLite goes on in another page."""
+    middle = len(needle.content) // 2
+    if needle.half == 1:
+        file.seek(offset)
+        around = file.read(len(needle.content) + _POINTER_BYTES)
+        same = _common(around, needle.content)
+        page = int.from_bytes(around[same : same + _POINTER_BYTES], "big")
+        return same < len(needle.content) and (
+            0 < page < _PAGES_MAX
+            or any(
+                (offset + same - head - front) % step == _PAGE_BYTES % step for head, step, front in _LAYOUTS
+            )
+        )
+    begin = max(0, offset - middle)
+    file.seek(begin)
+    before = file.read(offset - begin)[::-1]
+    first = offset - _common(before, needle.content[:middle][::-1])
+    return any((first - head - front) % step == _POINTER_BYTES for head, step, front in _LAYOUTS)
+
+
+def _common(one: bytes, other: bytes) -> int:
+    """How many bytes two texts have in common from the beginning."""
+    return next(
+        (at for at, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other))
+    )
+
+
+_PAGE_BYTES: Final = 4096
+"""Of every database that this program makes."""
+
+_PAGES_MAX: Final = 1 << 24
+"""Far above the pages of any database here, and far below what four bytes of text make as a number."""
+
+_POINTER_BYTES: Final = 4
+_LAYOUTS: Final = ((0, _PAGE_BYTES, 0), (32, _PAGE_BYTES + 24, 24), (512, _PAGE_BYTES + 8, 4))
+"""How pages lie in a database, in its write-ahead log and in a rollback journal: bytes before the first, bytes from one
+to the next, and bytes before a page's own."""

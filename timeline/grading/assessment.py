@@ -1,73 +1,100 @@
 """Which sources' claims were corroborated or contradicted by independent ones. Pure.
 
-Corroborated: an independent source says the same value, by the same bytes, of an overlapping time. Contradicted: an
-independent source says another value of an overlapping time, and the question's strictest class is ``immutable``: what
-may drift or be replaced contradicts nothing (G16, G19, G24). In a class that changes slowly, another value within 180
-days is *suspicious*, and has no effect on anybody's record (G17).
+Corroborated: another voice says the same value, by the same bytes, of an overlapping time. Contradicted: another
+voice says another value of an overlapping time, and the question's strictest class is ``immutable``: what may drift
+or be replaced contradicts nothing (G16, G19, G24). In a class that changes slowly, another value within 180 days is
+*suspicious*, and has no effect on anybody's record (G17).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final, NamedTuple
 
 from sidecars.graded import ClaimSource, Mutability
 from timeline.grading.claims import Claimed, sources_of
 from timeline.grading.credibility import DAY_MS
-from timeline.grading.independence import Crowd, Place, find_place
+from timeline.grading.independence import Crowd, Mark, Place, name_voices
 
 SUSPICIOUS_DAYS: Final = 180
 """Within which a slow thing does not often change (G17); a choice of this version's tables."""
 
 
 class Assessed(NamedTuple):
-    """What became of one source's claim."""
+    """What became of one source's claim. ``retold``: another source of the same root stood nearer, and counts."""
 
     claimed: Claimed
     source: ClaimSource
-    corroborated: bool
-    contradicted: bool
-    contradicts_itself: bool
+    retold: bool = False
+    corroborated: bool = False
+    contradicted: bool = False
+    contradicts_itself: bool = False
 
 
 def assess(claims: Sequence[Claimed], mutability: Mutability) -> list[Assessed]:
     """Each source of the claims of one question that count for somebody's record (``Claimed.counts``).
 
     ``mutability`` is the strictest class of the question. Sources of unknown lineage corroborate and contradict
-    nothing, and nothing corroborates or contradicts them (M7).
+    nothing, and nothing corroborates or contradicts them (M7); nor is what is told again tested or rewarded (M6).
     """
-    placed = [
-        (one, source, find_place(source, one.window))
-        for one, source in sources_of(one for one in claims if one.counts)
-    ]
-    places = [(one.claim.value, place) for one, _, place in placed if place is not None]
+    told = sources_of(one for one in claims if one.counts)
+    nearest = _find_nearest(told)
+    originals = [(one, source) for one, source in told if _is_nearest(one, source, nearest)]
     if (
-        len({place.root for _, place in places}) < 2
-    ):  # nearly all questions: nothing is independent of anything
-        crowds: dict[str, Crowd] = {}
-        everyone = Crowd(())
-    else:
-        crowds = _by_value(places)
-        everyone = Crowd(place for _, place in places)
-    hard = mutability == "immutable"
+        len({source.root for _, source in originals}) < 2
+    ):  # nearly all questions: no voice has another beside it
+        return [Assessed(one, source, _is_retold(one, source, nearest)) for one, source in told]
+    voices = name_voices(source for _, source in originals)
+    everyone = Crowd(_place(one, source, voices) for one, source in originals)
+    crowds = _by_value((one.claim.value, _place(one, source, voices)) for one, source in originals)
     found = []
-    for one, source, place in placed:
-        same = crowds.get(one.claim.value)
-        if place is None or same is None:
-            found.append(Assessed(one, source, False, False, False))
+    for one, source in told:
+        if not _is_nearest(one, source, nearest):
+            found.append(Assessed(one, source, _is_retold(one, source, nearest)))
             continue
-        agreeing = same.count_independent(place)
+        place, same = _place(one, source, voices), crowds[one.claim.value]
+        agreeing = same.count_others(place)
+        hard = mutability == "immutable"
         found.append(
             Assessed(
                 one,
                 source,
-                agreeing > 0,
-                hard and everyone.count_independent(place) > agreeing,
-                hard and everyone.count_of_entity(place) > same.count_of_entity(place),
+                corroborated=agreeing > 0,
+                contradicted=hard and everyone.count_others(place) > agreeing,
+                contradicts_itself=hard and everyone.count_of_entity(place) > same.count_of_entity(place),
             )
         )
     return found
 
 
-def _by_value(places: Sequence[tuple[str, Place]]) -> dict[str, Crowd]:
+def _find_nearest(told: Iterable[tuple[Claimed, ClaimSource]]) -> dict[tuple[str, str], int]:
+    """The fewest hops by which each root says each value."""
+    nearest: dict[tuple[str, str], int] = {}
+    for one, source in told:
+        if source.root is not None:
+            place = (one.claim.value, source.root)
+            nearest[place] = min(source.hops, nearest.get(place, source.hops))
+    return nearest
+
+
+def find_originals(claims: Iterable[Claimed]) -> list[tuple[Claimed, ClaimSource]]:
+    """Of the claims of one question that count, the sources of known lineage that stood nearest to their roots."""
+    told = sources_of(one for one in claims if one.counts)
+    nearest = _find_nearest(told)
+    return [(one, source) for one, source in told if _is_nearest(one, source, nearest)]
+
+
+def _is_nearest(one: Claimed, source: ClaimSource, nearest: dict[tuple[str, str], int]) -> bool:
+    return source.root is not None and source.hops == nearest[one.claim.value, source.root]
+
+
+def _is_retold(one: Claimed, source: ClaimSource, nearest: dict[tuple[str, str], int]) -> bool:
+    return source.root is not None and source.hops > nearest[one.claim.value, source.root]
+
+
+def _place(one: Claimed, source: ClaimSource, voices: dict[str, Mark]) -> Place:
+    return Place(voices[source.root or ""], ("speaker", source.entity), *one.window)
+
+
+def _by_value(places: Iterable[tuple[str, Place]]) -> dict[str, Crowd]:
     grouped: dict[str, list[Place]] = {}
     for value, place in places:
         grouped.setdefault(value, []).append(place)
@@ -83,7 +110,7 @@ def find_suspicious(claims: Sequence[Claimed], mutability: Mutability) -> frozen
         return frozenset()
     places = [(one, _near(one)) for one in claims if one.counts]
     everyone = Crowd(place for _, place in places)
-    crowds = _by_value([(one.claim.value, place) for one, place in places])
+    crowds = _by_value((one.claim.value, place) for one, place in places)
     return frozenset(
         one.claim.id
         for one, place in places
@@ -91,9 +118,12 @@ def find_suspicious(claims: Sequence[Claimed], mutability: Mutability) -> frozen
     )
 
 
+_ANYBODY: Final[Mark] = ("speaker", "")
+
+
 def _near(one: Claimed) -> Place:
     """A claim, whoever says it, at about the time when it was said."""
     claim = one.claim
     start = claim.said_at if claim.valid_from is None else claim.valid_from
     end = start + SUSPICIOUS_DAYS * DAY_MS if claim.valid_until is None else claim.valid_until
-    return Place("", "", None, min(start, end - 1), end)
+    return Place(_ANYBODY, _ANYBODY, min(start, end - 1), end)

@@ -47,7 +47,7 @@ _RETOLD: Final[dict[SourceType, SourceType]] = {
 def retell(source: ClaimSource, entity: str, session: str | None) -> ClaimSource:
     """The source of a claim that ``entity`` has from ``source`` and tells again, as an agent does that stores a recall.
 
-    It keeps the root, and so remains one witness with it; without one it has none (M6, M7). Nobody has verified it.
+    It keeps the root, and so remains one voice with it; without one it has none (M6, M7). Nobody has verified it.
     """
     return ClaimSource(
         entity=entity,

@@ -1,8 +1,8 @@
 """Version 2 of the computation: sources and values that earn credibility from each other. Pure.
 
 After TruthFinder (Yin, Han, Yu 2008): an entity's trust is the mean confidence of what it says, and a value's
-confidence grows with the trust of its independent witnesses. It is reported beside version 1 and used by nothing until
-it is measurably better on data like the owner's (G14, ADR 0027).
+confidence grows with the trust of its independent voices. It is reported beside version 1 and used by nothing until
+it is measurably better on data like the owner's (G14, ADR 0028).
 
 It uses logarithms, in a fixed order and with exact sums; the scores are rounded to millionths at the end.
 """
@@ -14,9 +14,10 @@ from typing import Final
 import msgspec
 
 from sidecars.graded import MILLION
-from timeline.grading.claims import Claimed, group_by_question, sources_of
+from timeline.grading.assessment import find_originals
+from timeline.grading.claims import Claimed, group_by_question
 from timeline.grading.credibility import GLOBAL
-from timeline.grading.independence import group_witnesses
+from timeline.grading.independence import Mark, name_voices
 from timeline.grading.recompute import Run
 
 ROUNDS: Final = 20
@@ -32,7 +33,7 @@ Place = tuple[str, str]
 """Entity and domain."""
 
 Value = list[list[Place]]
-"""The independent witnesses of one value of one question, each with its entities in the domain of their claims."""
+"""The independent voices of one value of one question, each with its entities in the domain of their claims."""
 
 
 def score_again(run: Run, claims: Sequence[Claimed]) -> Run:
@@ -46,20 +47,17 @@ def score_again(run: Run, claims: Sequence[Claimed]) -> Run:
 
 
 def _values(claims: Sequence[Claimed]) -> list[Value]:
-    """Every value with its witnesses, in an order that does not depend on that of the claims."""
+    """Every value with its voices, in an order that does not depend on that of the claims."""
     values: list[Value] = []
-    grouped = group_by_question(one for one in claims if one.counts)
-    for _, members in sorted(grouped.items()):
-        by_value: dict[str, list[Claimed]] = {}
-        for one in members:
-            by_value.setdefault(one.claim.value, []).append(one)
-        for _, agreeing in sorted(by_value.items()):
-            pairs = sources_of(agreeing)
-            groups = group_witnesses([source for _, source in pairs])
-            value = [
-                sorted({(pairs[at][1].entity, pairs[at][0].claim.domain) for at in group}) for group in groups
-            ]
-            values.append(sorted(value))
+    for _, members in sorted(group_by_question(claims).items()):
+        originals = find_originals(members)
+        voices = name_voices(source for _, source in originals)
+        held: dict[str, dict[Mark, set[Place]]] = {}
+        for one, source in originals:
+            groups = held.setdefault(one.claim.value, {})
+            voice = voices[source.root or ""]
+            groups.setdefault(voice, set()).add((source.entity, one.claim.domain))
+        values += [sorted(sorted(group) for group in groups.values()) for _, groups in sorted(held.items())]
     return values
 
 
@@ -85,7 +83,7 @@ def _iterate(values: Sequence[Value]) -> Mapping[Place, int]:
 
 
 def _confidence(value: Value, trust: Mapping[Place, float]) -> float:
-    """One number for each witness, its most trusted entity's: copies add nothing."""
+    """One number for each voice, its most trusted entity's: copies add nothing."""
     added = math.fsum(-math.log(1 - min(max(trust[place] for place in group), TRUST_MAX)) for group in value)
     return 1 / (1 + math.exp(-GAMMA * added))
 

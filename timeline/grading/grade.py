@@ -5,7 +5,7 @@ made counts as 0.5 there and is told apart from every number (G10).
 
 Copies never add up. For each root the source that stood nearest counts, whoever has passed it on: no retelling by
 somebody credible lifts what was said (M6). The composite of a claim or value is the largest over its roots; its weight
-adds up one source for each independent witness. Where a root is known, sources of unknown lineage count for nothing,
+adds up one source for each independent voice. Where a root is known, sources of unknown lineage count for nothing,
 else the best of them stands alone (M7).
 
 A grade orders and explains. It makes no fact of anything and moves nothing out of a conflict; what is only speculated
@@ -23,7 +23,7 @@ from timeline.grading.assessment import assess, find_suspicious
 from timeline.grading.claims import Claimed, strictest_mutability
 from timeline.grading.credibility import NEUTRAL, find_credibility
 from timeline.grading.distance import TABLES_VERSION, UNKNOWN_DISTANCES, decide_distance
-from timeline.grading.independence import group_witnesses
+from timeline.grading.independence import Mark, name_voices
 
 Unknown: TypeAlias = Literal["credibility", "distance", "lineage", "verification"]
 """What is not known of a source; the number in its place is a stand-in."""
@@ -32,11 +32,12 @@ Why: TypeAlias = Literal[
     "contradicted",
     "corroborated",
     "credibility-of-domain",
-    "credibility-of-whole-record",
+    "credibility-of-all-domains",
     "failed-verification",
     "intent-disclaimed",
     "intent-fictional",
     "intent-hypothetical",
+    "retold",
     "speculative",
     "suspicious-change",
 ]
@@ -80,12 +81,12 @@ class ClaimGrade(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class ValueGrade(msgspec.Struct, frozen=True, kw_only=True):
-    """What speaks for one value. ``composite`` is the best of its claims, ``weight`` adds up independent witnesses."""
+    """What speaks for one value. ``composite`` is the best of its claims, ``weight`` adds up independent voices."""
 
     value: str
     composite: int
     weight: int
-    witnesses: int
+    voices: int
     ceiling: Literal["assumption"] | None
     claims: tuple[str, ...]
 
@@ -136,7 +137,7 @@ def grade_source(source: ClaimSource, domain: str, rows: Rows, reasons: Sequence
 
 _BASIS: Final[dict[str, Why]] = {
     "domain": "credibility-of-domain",
-    "global": "credibility-of-whole-record",
+    "global": "credibility-of-all-domains",
 }
 
 _NOT_GRADED: Final[dict[str, Why]] = {
@@ -158,6 +159,8 @@ def grade_question(claims: Sequence[Claimed], rows: Rows) -> QuestionGrade:
             found.append("corroborated")
         if one.contradicted:
             found.append("contradicted")
+        if one.retold:
+            found.append("retold")
         why[one.claimed.claim.id, one.source] = found
     graded = tuple(_grade_claim(one, rows, why, suspicious) for one in ordered)
     return QuestionGrade(
@@ -222,7 +225,7 @@ def _grade_value(value: str, members: Sequence[tuple[Claimed, ClaimGrade]]) -> V
         value=value,
         composite=combined.composite,
         weight=combined.weight,
-        witnesses=combined.witnesses,
+        voices=combined.voices,
         ceiling=None if asserted else "assumption",
         claims=tuple(one.claim.id for one, _ in members),
     )
@@ -231,11 +234,11 @@ def _grade_value(value: str, members: Sequence[tuple[Claimed, ClaimGrade]]) -> V
 class _Combined(NamedTuple):
     composite: int
     weight: int
-    witnesses: int
+    voices: int
 
 
 def _combine(pairs: Sequence[tuple[ClaimSource, SourceGrade]]) -> _Combined:
-    """One number for each root, by its nearest source; then the largest, and the sum over independent witnesses."""
+    """One number for each root, by its nearest source; then the largest, and the sum over independent voices."""
     nearest: dict[str, tuple[int, int, int]] = {}
     for source, grade in pairs:
         if source.root is not None:
@@ -244,10 +247,13 @@ def _combine(pairs: Sequence[tuple[ClaimSource, SourceGrade]]) -> _Combined:
     if not nearest:
         best = max(grade.composite for _, grade in pairs)
         return _Combined(best, best, 0)
-    witnesses = group_witnesses([source for source, _ in pairs])
-    roots = [{pairs[position][0].root for position in group} for group in witnesses]
-    heaviest = [max(-nearest[root][2] for root in group if root is not None) for group in roots]
-    return _Combined(max(heaviest), sum(heaviest), len(heaviest))
+    heaviest: dict[Mark, int] = {}
+    originals = [
+        source for source, _ in pairs if source.root is not None and source.hops == nearest[source.root][0]
+    ]
+    for root, voice in name_voices(originals).items():
+        heaviest[voice] = max(-nearest[root][2], heaviest.get(voice, 0))
+    return _Combined(max(heaviest.values()), sum(heaviest.values()), len(heaviest))
 
 
 def digest_grade(grade: QuestionGrade) -> str:

@@ -12,14 +12,14 @@ from timeline.grading.claims import Claimed
 from timeline.grading.grade import QuestionGrade, digest_grade
 
 
-class Standing(NamedTuple):
+class VerdictInForce(NamedTuple):
     """A verdict in force. ``is_outdated``: the grades of its question are others now than when it was given."""
 
     verdict: VerdictEntry
     is_outdated: bool
 
 
-def verdicts_in_force(entries: Iterable[VerdictEntry], grade: QuestionGrade) -> tuple[Standing, ...]:
+def verdicts_in_force(entries: Iterable[VerdictEntry], grade: QuestionGrade) -> tuple[VerdictInForce, ...]:
     """The verdicts on one question that none has replaced, oldest first; ``entries`` in the order of the log.
 
     Two at once is a disagreement that the owner has to settle; none of them is preferred.
@@ -27,7 +27,7 @@ def verdicts_in_force(entries: Iterable[VerdictEntry], grade: QuestionGrade) -> 
     about = [one for one in entries if (one.subject, one.key) == (grade.subject, grade.key)]
     replaced = {name for one in about for name in one.supersedes}
     digest = digest_grade(grade)
-    return tuple(Standing(one, one.grades_digest != digest) for one in about if one.id not in replaced)
+    return tuple(VerdictInForce(one, one.grades_digest != digest) for one in about if one.id not in replaced)
 
 
 def find_objection(

@@ -118,7 +118,7 @@ def decide_verification(
 
     ``reliability`` is on the scale from 0 (failed) to 5. Peer review that was passed counts 0.8, one that was failed 0;
     ``citations`` count 0.5 and 0.1 for each up to five. Corroboration by others is no part of it: it is seen in the
-    witnesses of a value, and would count twice.
+    voices of a value, and would count twice.
     """
     assessed = []
     if reliability is not None:

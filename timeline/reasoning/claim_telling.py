@@ -38,13 +38,13 @@ _MINUTE, _HOUR = 60, 3600
 
 
 def tell_claims(checked: Sequence[Checked], now_ms: int) -> str:
-    """The text, at ``now_ms`` (UTC); empty where nothing was claimed. The worst is told first."""
+    """The text, at ``now_ms`` (UTC); empty where nothing was claimed. The worst first, and equal claims once."""
     if not checked:
         return ""
     ordered = sorted(checked, key=lambda one: _ORDER.index(one.standing))
-    lines = [f"- {_line(one, now_ms)}" for one in ordered[:CLAIMS_TOLD_MAX]]
-    left = len(ordered) - len(lines)
-    more = [f"- {left} more"] if left else []
+    told = tuple(dict.fromkeys(f"- {_line(one, now_ms)}" for one in ordered))
+    lines, left = told[:CLAIMS_TOLD_MAX], len(told) - CLAIMS_TOLD_MAX
+    more = [f"- {left} more"] if left > 0 else []
     return "\n".join([_HEAD, *lines, *more])
 
 

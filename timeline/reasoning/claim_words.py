@@ -34,7 +34,7 @@ _LISTS: Final = {
     "Q": "durch",
     "s": "schlagen schlägt",
     "f": "fehl",
-    "&": "and but und aber so because since weil denn",
+    "&": "and but und aber so",
     "a": (
         "now again still already also too fully successfully finally jetzt nun noch wieder auch schon "
         "bereits vollständig "
@@ -71,8 +71,9 @@ _LISTS: Final = {
     "t": "report reports reported shows show found finds meldet meldete zeigt gives gave",
     "n": "ran runs run finishes ended ends exited lief endete finish reran re-ran",
     "b": "compiles builds compile kompiliert baut",
-    "!": "except außer ausser",
-    "~": "as like wie",
+    "<": "because since as weil denn da",
+    "!": "except außer ausser exception apart aside abgesehen ausgenommen",
+    "~": "like wie",
     "=": "there",
     "U": "build builds compilation kompilierung",
     "k": "checks prüfungen check",
@@ -199,7 +200,17 @@ SENTENCE_VETOES: Final = frozenset(
 )
 """Words that make every claim of their sentence doubtful, wherever they stand."""
 
-PAST_VETOES: Final = frozenset("initially anfangs originally ursprünglich first zuerst vor main".split())
+TITLE_VETOES: Final = frozenset(
+    "criteria acceptance todo todos next remaining plan plans planned checklist expected expectations requirements "
+    "prerequisites open goals future later kriterien abnahmekriterien offen offene offener nächste nächster nächstes "
+    "geplant erwartet voraussetzungen ziele später baseline before previously when if once until unless must should "
+    "wenn sobald falls bis muss soll".split()
+)
+"""Words of a heading, or of the line before a list, under which nothing is said of how things stand."""
+
+PAST_VETOES: Final = frozenset(
+    "initially anfangs originally ursprünglich first zuerst vor main baseline".split()
+)
 """Words that speak of another moment, up to the next ``now`` or semicolon."""
 
 NOW: Final = frozenset("now jetzt nun inzwischen".split())

@@ -5,7 +5,6 @@ of an evaluation, and ``witness`` binds what the decision rests on.
 """
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
 from typing import Final
 
 import msgspec
@@ -18,6 +17,7 @@ from timeline.reasoning.roots import (
     Family,
     Reading,
     RootSet,
+    count_independent,
     disjoint_sets,
     in_order,
     invalidated,
@@ -39,6 +39,14 @@ class Support(msgspec.Struct, frozen=True):
     premises: tuple[Vertex, ...]
     grounds: tuple[tuple[Vertex, RootSet], ...]
     paths: tuple[Mapping[str, frozenset[str]], ...]
+
+
+class _Choice(msgspec.Struct, frozen=True):
+    """A vertex that may become a premise, its family, and how many roots it reaches alone."""
+
+    vertex: Vertex
+    family: Family
+    alone: int
 
 
 class Contradiction(msgspec.Struct, frozen=True):
@@ -95,13 +103,13 @@ def evaluate(graph: Graph, query: Query, access: Access, policy: Policy) -> Eval
     visible = [vertex for vertex in found if vertex.scope.allows(access)]
     hidden = tuple(vertex for vertex in found if not vertex.scope.allows(access))
     wanted = policy.roots_for(query.predicate)
-    supports = _supports(graph, visible, Reading(access, query.at, markers=False), wanted)
+    supports = _supports(graph, visible, Reading(access, query.at), wanted)
     status, flags, hindered = Status.SUPPORTED, frozenset[Flag](), None
     if not supports:
         status, flags, hindered = _hindered(graph, visible, query, access, wanted)
     contradictions = _inscribed(graph, query, access, policy)
     if len(supports) > 1 or contradictions:
-        flags |= {Flag.CONFLICTED}
+        flags = frozenset({Flag.CONFLICTED})
     if hidden:
         flags |= {Flag.WITHHELD}
     return Evaluation(
@@ -135,7 +143,7 @@ def _supports(graph: Graph, vertices: Sequence[Vertex], reading: Reading, wanted
     families = root_families(graph, [vertex.id for vertex in vertices], reading)
     by_value: dict[str, list[Vertex]] = {}
     for vertex in vertices:
-        if vertex.proposition is not None and families[vertex.id]:
+        if vertex.proposition is not None:
             by_value.setdefault(vertex.proposition.value, []).append(vertex)
     found = (_support(graph, value, said, families, wanted) for value, said in by_value.items())
     return tuple(support for support in found if support is not None)
@@ -150,17 +158,39 @@ def _support(
         unlike.setdefault(families[vertex.id], vertex)
     if disjoint_sets(in_order(one for family in unlike for one in family), wanted) is None:
         return None
+    choices = [
+        _Choice(vertex, family, count_independent(family, wanted)) for family, vertex in unlike.items()
+    ]
     for size in range(1, wanted + 1):
-        for premises in combinations(unlike.values(), size):
+        premises = _chosen(choices, size, wanted, ())
+        if premises is not None:
             owners = {one: vertex for vertex in reversed(premises) for one in families[vertex.id]}
-            used = disjoint_sets(in_order(owners), wanted)
-            if used is not None:
-                return Support(
-                    value,
-                    premises,
-                    tuple((owners[one], one) for one in used),
-                    tuple(path_of(graph, families, owners[one].id, one) for one in used),
-                )
+            used = disjoint_sets(in_order(owners), wanted) or ()
+            return Support(
+                value,
+                premises,
+                tuple((owners[one], one) for one in used),
+                tuple(path_of(graph, families, owners[one].id, one) for one in used),
+            )
+    return None
+
+
+def _chosen(
+    choices: Sequence[_Choice], size: int, wanted: int, sets: tuple[RootSet, ...]
+) -> tuple[Vertex, ...] | None:
+    """The first so many choices, in their order, that reach the count together with these sets; None if none do.
+
+    A choice adds no more than it reaches alone, so most ways need not be gone to their end.
+    """
+    missing = wanted - count_independent(sets, wanted)
+    if size == 0:
+        return None if missing else ()
+    if missing > size * max((choice.alone for choice in choices), default=0):
+        return None
+    for place, choice in enumerate(choices, start=1):
+        rest = _chosen(choices[place:], size - 1, wanted, sets + choice.family)
+        if rest is not None:
+            return (choice.vertex, *rest)
     return None
 
 
@@ -184,7 +214,7 @@ def _standing(graph: Graph, vertex: Vertex, at: int, access: Access, policy: Pol
         return None
     query = Query(said.subject, said.predicate, at, said.modality)
     visible = [one for one in relevant(graph, query) if one.scope.allows(access)]
-    reading = Reading(access, at, markers=False)
+    reading = Reading(access, query.at)
     if vertex not in visible or not root_families(graph, [vertex.id], reading)[vertex.id]:
         return None
     supports = _supports(graph, visible, reading, policy.roots_for(said.predicate))

@@ -15,7 +15,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from timeline.reasoning.claim_words import NOW, PAST_VETOES, SENTENCE_VETOES
+from timeline.reasoning.claim_words import NOW, PAST_VETOES, SENTENCE_VETOES, TITLE_VETOES
 from timeline.reasoning.prose import Sentence, sentences
 from timeline.reasoning.tagging import Tagged, tag
 
@@ -62,7 +62,9 @@ def extract(text: str) -> tuple[Unit, ...]:
 
 
 def _of_sentence(sentence: Sentence) -> list[Unit]:
-    if sentence.ending == "?" or any(token.text in SENTENCE_VETOES for token in sentence.tokens):
+    if sentence.ending == "?" or not TITLE_VETOES.isdisjoint(sentence.under):
+        return []
+    if any(token.text in SENTENCE_VETOES for token in sentence.tokens):
         return []
     tagged = tag(sentence)
     if "X" in tagged.letters:
@@ -126,8 +128,11 @@ _LEFT: Final = (
 )
 """A clause begins here: at the start, after a mark or a conjunction, or after a few words as in "With this change"."""
 
-_RIGHT: Final = r"(?=[,;:&()p!\-]|$)"
+_RIGHT: Final = r"(?=[,;:&()p<!\-]|$)"
 """A clause ends here."""
+
+_WHOLLY: Final = r"(?=[,;:&()<~\-]|$)"
+"""A clause ends here, and nothing follows that restricts it."""
 
 _TESTS: Final = r"(?P<tests>d?[KR]*T|R(?=[aBPGLF]))"
 _ITEM: Final = re.compile(
@@ -145,7 +150,7 @@ _END: Final = re.compile(_RIGHT)
 _INVERTED: Final = re.compile(rf"{_LEFT}La*d?(?P<all>A)?d?(?P<number>N)?[KR]*T[aG]*Q{_RIGHT}")
 _EXCEPT: Final = re.compile(rf"{_LEFT}a*(?:A&NOd?[KR]*T|Ad?N?[KR]*T!(?:[wcdqKN]){{1,5}})[aB]*[PG]{_RIGHT}")
 _THEY: Final = re.compile(rf"{_LEFT}a*(?:j?(?P<all>A)|(?P<every>E)|j)[aB]*[PG]a*{_RIGHT}")
-_RAN: Final = re.compile(rf"{_LEFT}a*[JR]nd?N[KR]*T(?=[,&]A?[aB]*[PG])")
+_RAN: Final = re.compile(rf"{_LEFT}a*(?:[JR]n)?d?N[KR]*T(?=[,:;&(\-]A?[aB]*[PG])")
 
 
 def _runs(tagged: Tagged) -> Iterator[Unit]:
@@ -189,6 +194,8 @@ def _items_at(tagged: Tagged, position: int) -> tuple[list[re.Match[str]], int]:
     while (item := _ITEM.match(tagged.letters, at)) is not None and _is_whole(item):
         if _END.match(tagged.letters, item.end()) is None and _ITEM.match(tagged.letters, item.end()) is None:
             break
+        if _is_narrated(tagged, item):
+            return [], position
         items.append(item)
         end = item.end()
         joined = _JOIN.match(tagged.letters, end)
@@ -204,6 +211,19 @@ def _is_whole(item: re.Match[str]) -> bool:
     return is_counted and (item["good"] or item["bad"] or item["skip"]) is not None and "H" not in item[0]
 
 
+def _is_narrated(tagged: Tagged, item: re.Match[str]) -> bool:
+    """Whether it tells why something failed, or that it once did: a story of what was mended, and no result."""
+    if item["bad"] is None or item["none"] is not None:
+        return False
+    if tagged.letters[item.end() : item.end() + 1] == "<":
+        return True
+    is_counted = item["number"] is not None or item["share"] is not None
+    return not is_counted and tagged.tokens[item.end("bad") - 1].text in _FAILED
+
+
+_FAILED: Final = frozenset({"failed", "fehlgeschlagen"})
+
+
 def _run_of(tagged: Tagged, span: tuple[int, int], items: Sequence[re.Match[str]]) -> Unit | None:
     counts: dict[str, int] = {}
     extents: set[Extent] = set()
@@ -212,6 +232,8 @@ def _run_of(tagged: Tagged, span: tuple[int, int], items: Sequence[re.Match[str]
         failing = _take(tagged, item, counts, extents) or failing
     if not items or all(item["skip"] for item in items):
         return None
+    if "!" in tagged.letters[span[1] :]:
+        extents.add("partial")
     extent: Extent | None = "partial" if "partial" in extents else "all" if "all" in extents else None
     return _unit(
         tagged,
@@ -259,7 +281,7 @@ def _share(tagged: Tagged, start: int, end: int) -> tuple[int, int]:
 
 _PASSES: Final = r"[aB]*(?:P|G|L[aG]*Q)"
 _CHECK: Final = re.compile(
-    rf"{_LEFT}a*d?(?P<all>A)?(?P<list>d?[CkRTU](?:,?&?d?[CkRTU])*)(?:{_PASSES}|a*[tnD]p?x[CkK]?[eWF])G?a*{_RIGHT}"
+    rf"{_LEFT}a*d?(?P<all>A)?(?P<list>d?[CkRTU](?:,?&?d?[CkRTU])*)(?::?{_PASSES}|(?:a*[tnD]p?|:)x[CkK]?[eWF])G?a*{_RIGHT}"
 )
 _NO_ERRORS: Final = re.compile(rf"{_LEFT}a*=Bx(?P<list>C)ea*{_RIGHT}")
 _BUILD: Final = re.compile(rf"{_LEFT}a*d?(?P<what>[UV])(?:{_PASSES}|a*[nD]a*G)G?a*{_RIGHT}")
@@ -310,16 +332,19 @@ _SHARES: Final = (
 _SUBJECT: Final = r"(?P<subject>[dEAjNMW][dwWcNTUkeYpqCA]{0,8})"
 _DONE: Final = (
     re.compile(r"^[a&]*A?(?P<done>D)(?=[,:\-]|$)"),
-    re.compile(rf"{_LEFT}a*J(?:H?a*(?P<did>D)(?!p)|Ba*(?P<done>D){_RIGHT})"),
-    re.compile(rf"{_LEFT}a*(?:JH|HJ)[^,;:&vBH?xJ]{{0,12}}(?P<done>D){_RIGHT}"),
+    re.compile(rf"{_LEFT}a*J(?:H?a*(?P<did>D)(?!p)|Ba*(?P<done>D){_WHOLLY})"),
+    re.compile(rf"{_LEFT}a*(?:JH|HJ)[^,;:&vBH?xJ]{{0,12}}(?P<done>D){_WHOLLY}"),
     re.compile(r"^(?P<did>D)(?=[dcNA])"),
-    re.compile(rf"{_LEFT}a*{_SUBJECT}[HB]+a*(?P<done>D)a*(?:{_RIGHT}(?!p)|(?=~))"),
-    re.compile(rf"{_LEFT}a*{_SUBJECT}B[aw~]{{0,3}}(?P<done>D){_RIGHT}(?!p)"),
-    re.compile(rf"{_LEFT}a*B(?P<subject>E)a*(?P<done>D){_RIGHT}(?!p)"),
-    re.compile(rf"^d?(?P<subject>[WE])(?P<done>D){_RIGHT}(?!p)"),
+    re.compile(rf"{_LEFT}a*{_SUBJECT}[HB]+a*(?P<done>D)a*{_WHOLLY}"),
+    re.compile(rf"{_LEFT}a*{_SUBJECT}B[aw~]{{0,3}}(?P<done>D){_WHOLLY}"),
+    re.compile(rf"{_LEFT}a*B(?P<subject>E)a*(?P<done>D){_WHOLLY}"),
+    re.compile(rf"^d?(?P<subject>[WE])(?P<done>D){_WHOLLY}"),
 )
 _ADJECTIVES: Final = frozenset({"complete", "fertig"})
 """Words for what is done that say nothing of who did it: "we have complete coverage"."""
+
+_ENDING: Final = frozenset({"done", "finished", "completed"})
+"""Words after which a doing may stand that is no piece of work: "I have finished reading"."""
 
 _MAKING: Final = frozenset({"implemented", "implementiert", "umgesetzt"})
 """Said of anything that is made; other words are believed only of work: the size of a buffer is fixed, too."""
@@ -350,7 +375,10 @@ def _completions(tagged: Tagged) -> Iterator[Unit]:
 def _is_completion(tagged: Tagged, found: re.Match[str]) -> bool:
     groups = found.groupdict()
     if groups.get("did"):
-        return tagged.tokens[found.start("did")].text not in _ADJECTIVES
+        word = tagged.tokens[found.start("did")].text
+        after = tagged.tokens[found.end("did")].text if found.end("did") < len(tagged.tokens) else ""
+        is_of_doing = word in _ENDING and after.endswith("ing")
+        return word not in _ADJECTIVES and not is_of_doing
     subject = groups.get("subject")
     if subject is None:
         return True

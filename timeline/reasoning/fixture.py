@@ -18,6 +18,10 @@ POLICY_VERSION: Final = 1
 """Of the policy that a case states; there is one."""
 
 
+_UNVERSIONED: Final = ""
+"""Until there is a content to be digested."""
+
+
 class Admitted(msgspec.Struct, frozen=True):
     """The graph of a case; ``refused`` has each record that did not enter it, with the reason of the refusal."""
 
@@ -101,7 +105,7 @@ def _root(evidence: Evidence) -> Vertex:
     checked = evidence.fields.keys() - set(evidence.unchecked)
     root = Vertex(
         id=evidence.id,
-        version="",
+        version=_UNVERSIONED,
         role=evidence.role,
         proposition=_proposition(evidence),
         observed_at=evidence.observed_at,

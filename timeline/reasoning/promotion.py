@@ -82,7 +82,7 @@ def promote(graph: Graph, target: Target, derivation: Derivation) -> Vertex:
         derivation=msgspec.structs.replace(derivation, bindings=bindings),
         **msgspec.structs.asdict(target),
     )
-    vertex = msgspec.structs.replace(draft, version=vertex_version(draft))
+    vertex = msgspec.structs.replace(draft, version=_content_digest(draft))
     check_promotion(graph, vertex)
     return vertex
 
@@ -126,9 +126,12 @@ def check_promotion(graph: Graph, vertex: Vertex) -> None:
 
 
 def vertex_version(vertex: Vertex) -> str:
-    """The digest of exactly this content, whatever version it says it is."""
+    """The digest of exactly this content, with an empty version in the place of whatever it says."""
+    return _content_digest(msgspec.structs.replace(vertex, version=""))
+
+
+def _content_digest(vertex: Vertex) -> str:
     content = msgspec.to_builtins(vertex, order="deterministic")
-    del content["version"]
     return str(value_digest({"schema": "timeline-vertex/v1", **content}))
 
 

@@ -8,9 +8,9 @@ Every pattern has a bound, and no part of a text is looked at more often than th
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import StrEnum
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
@@ -44,10 +44,23 @@ class Token(msgspec.Struct, frozen=True):
 
 
 class Sentence(msgspec.Struct, frozen=True):
-    """One sentence: its tokens without the mark that ends it, and that mark, empty where there is none."""
+    """One sentence: its tokens without the mark that ends it, and that mark, empty where there is none.
+
+    ``under`` are the words that it stands under: those of the nearest heading above, and in an item of a list those of
+    the line with a colon that introduces the list.
+    """
 
     tokens: tuple[Token, ...]
     ending: str
+    under: frozenset[str] = frozenset()
+
+
+class _Paragraph(msgspec.Struct, frozen=True):
+    """A run of lines that is read as one: prose, an item of a list, or a heading."""
+
+    start: int
+    end: int
+    kind: Literal["prose", "item", "heading"] = "prose"
 
 
 _FENCE: Final = re.compile(r" {0,3}(```|~~~)")
@@ -75,11 +88,22 @@ _ENDINGS: Final = frozenset(".!?…")
 
 
 def sentences(text: str) -> tuple[Sentence, ...]:
-    """The sentences of the first ``TEXT_CHARACTERS_MAX`` characters that are prose, in order."""
-    bounded = _without_comments(text[:TEXT_CHARACTERS_MAX])
+    """The sentences that are prose, of the whole lines within the first ``TEXT_CHARACTERS_MAX`` characters."""
+    bounded = _without_comments(_bounded(text))
     found: list[Sentence] = []
-    for start, end in _paragraphs(bounded):
-        found += _split(_tokens(bounded, start, end))
+    heading: frozenset[str] = frozenset()
+    intro: frozenset[str] = frozenset()
+    for paragraph in _paragraphs(bounded):
+        tokens = tuple(_tokens(bounded, paragraph.start, paragraph.end))
+        words = frozenset(token.text for token in tokens)
+        if paragraph.kind == "heading":
+            heading, intro = words, frozenset()
+            continue
+        is_item = paragraph.kind == "item"
+        if not is_item:
+            intro = words if tokens and tokens[-1].text == ":" else frozenset()
+        under = heading | intro if is_item else heading
+        found += _split(tokens, under)
     return tuple(found)
 
 
@@ -90,6 +114,13 @@ def number_of(token: Token) -> int | None:
     if _GROUPED.fullmatch(token.text):
         return int(token.text.replace(",", "").replace(".", ""))
     return None
+
+
+def _bounded(text: str) -> str:
+    """Whole lines only: half a sentence may say the opposite of the whole."""
+    if len(text) <= TEXT_CHARACTERS_MAX:
+        return text
+    return text[: TEXT_CHARACTERS_MAX + 1].rpartition("\n")[0]
 
 
 def _without_comments(text: str) -> str:
@@ -103,9 +134,10 @@ def _without_comments(text: str) -> str:
     return "".join([*pieces, text[position:]])
 
 
-def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
-    """Start and end of each run of lines that is read as one: a paragraph, or an item of a list."""
+def _paragraphs(text: str) -> Iterator[_Paragraph]:
+    """The paragraphs, items and headings of a text, in order; what is neither is left out."""
     fence, open_at, end_at, position, after_blank = "", -1, 0, 0, True
+    kind: Literal["prose", "item"] = "prose"
     for line in text.split("\n"):
         start, position = position, position + len(line) + 1
         opened = _FENCE.match(line)
@@ -119,14 +151,18 @@ def _paragraphs(text: str) -> Iterator[tuple[int, int]]:
             is_prose = _is_prose(line, after_blank=after_blank and open_at < 0)
         item = _ITEM.match(line) if is_prose else None
         if open_at >= 0 and (not is_prose or item is not None or _begins_anew(line)):
-            yield open_at, end_at
+            yield _Paragraph(open_at, end_at, kind)
             open_at = -1
+        if not fence and _HEADING.match(line):
+            yield _Paragraph(start, start + len(line), "heading")
         after_blank = not line.strip()
         if is_prose and (item is None or item[1] != "[ ] "):
-            open_at = (start if item is None else start + item.end()) if open_at < 0 else open_at
+            if open_at < 0:
+                open_at = start if item is None else start + item.end()
+                kind = "prose" if item is None else "item"
             end_at = start + len(line)
     if open_at >= 0:
-        yield open_at, end_at
+        yield _Paragraph(open_at, end_at, kind)
 
 
 def _is_prose(line: str, *, after_blank: bool) -> bool:
@@ -177,25 +213,25 @@ def _words(text: str, start: int, end: int) -> Iterator[Token]:
         position = found.end()
 
 
-def _split(tokens: Iterator[Token]) -> Iterator[Sentence]:
+def _split(tokens: Sequence[Token], under: frozenset[str]) -> Iterator[Sentence]:
     held: list[Token] = []
     waiting: Token | None = None
     for token in tokens:
         if waiting is not None and token.start > waiting.end and not _is_abbreviated(held, waiting):
-            yield from _closed(held, waiting.text)
+            yield from _closed(held, waiting.text, under)
             held = []
         waiting = None
         if token.kind is TokenKind.MARK and token.text in _ENDINGS:
             waiting = token
         else:
             held.append(token)
-    yield from _closed(held, "" if waiting is None else waiting.text)
+    yield from _closed(held, "" if waiting is None else waiting.text, under)
 
 
 def _is_abbreviated(held: list[Token], mark: Token) -> bool:
     return mark.text == "." and bool(held) and held[-1].text in _ABBREVIATIONS and held[-1].end == mark.start
 
 
-def _closed(held: list[Token], ending: str) -> Iterator[Sentence]:
+def _closed(held: list[Token], ending: str, under: frozenset[str]) -> Iterator[Sentence]:
     if 0 < len(held) <= SENTENCE_TOKENS_MAX:
-        yield Sentence(tuple(held), ending)
+        yield Sentence(tuple(held), ending, under)

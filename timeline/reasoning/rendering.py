@@ -56,5 +56,5 @@ def _dated(sentence: str, as_of: int | None) -> str:
 
 
 def _time(at_ms: int) -> str:
-    moment = datetime.fromtimestamp(at_ms // 1000, UTC)
-    return f"{moment:%Y-%m-%dT%H:%M:%S}.{at_ms % 1000:03d}Z"
+    seconds, rest_ms = divmod(at_ms, 1000)
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{rest_ms:03d}Z"

@@ -8,6 +8,7 @@ A family holds at most ``FAMILY_MAX`` sets. Where there would be more, the small
 to know fewer ways in which something is supported can only count less, never more, and never empties a family.
 """
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
@@ -29,7 +30,7 @@ class Reading(msgspec.Struct, frozen=True):
 
     access: Access
     at: int | None
-    markers: bool
+    markers: bool = False
 
 
 def root_families(graph: Graph, ids: Iterable[str], reading: Reading) -> dict[str, Family]:
@@ -83,7 +84,7 @@ def _smallest(sets: Iterable[RootSet]) -> Family:
     """The sets that contain no other one, in order; at most ``FAMILY_MAX``."""
     kept: list[RootSet] = []
     for candidate in in_order(sets):
-        if not any(other <= candidate for other in kept):
+        if not any(candidate.issuperset(other) for other in kept):
             kept.append(candidate)
     return tuple(kept[:FAMILY_MAX])
 
@@ -128,16 +129,30 @@ def are_independent(one: Family, other: Family) -> bool:
 def disjoint_sets(sets: Sequence[RootSet], wanted: int) -> tuple[RootSet, ...] | None:
     """The first so many of these sets, in their order, of which no two have a root in common; None if there are not.
 
-    Exact; the work grows with the number of sets to the power of ``wanted``, which a policy keeps small.
+    Exact; the work may grow with the number of sets to the power of ``wanted``, which a policy keeps small.
     """
     if wanted == 0:
         return ()
-    for place in range(len(sets) - wanted + 1):
-        first = sets[place]
-        rest = disjoint_sets([other for other in sets[place + 1 :] if first.isdisjoint(other)], wanted - 1)
+    if not _may_hold(sets, wanted):
+        return None
+    for place, first in enumerate(sets, start=1):
+        rest = disjoint_sets([other for other in sets[place:] if first.isdisjoint(other)], wanted - 1)
         if rest is not None:
             return (first, *rest)
     return None
+
+
+def _may_hold(sets: Sequence[RootSet], wanted: int) -> bool:
+    """Whether it is worth while to look: not if fewer roots than are wanted are, one or another, in every set.
+
+    However many sets share a root, this sees in one pass that they count once.
+    """
+    left = sets
+    for _ in range(wanted - 1):
+        shared = Counter(root for one in left for root in one)
+        commonest = max(shared, key=lambda root: (shared[root], root), default="")
+        left = [one for one in left if commonest not in one]
+    return bool(left)
 
 
 def count_independent(sets: Iterable[RootSet], enough: int) -> int:

@@ -114,6 +114,11 @@ def reader_of(binding: Binding) -> Reader:
     )
 
 
+def for_purpose(reader: Reader, purpose: str | None) -> Reader:
+    """The same reader, who asks for a purpose."""
+    return msgspec.structs.replace(reader, purpose=purpose)
+
+
 def attached_route(subject: str, knowledge: KnowledgeKind | None, reader: Reader) -> RouteRefs | None:
     """The route that the runtime attaches to what a session records (W48): no argument has a say in it.
 

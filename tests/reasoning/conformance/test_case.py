@@ -1,6 +1,7 @@
 """A case file: its closed schema, errors that name file and field, and what it becomes."""
 
 import json
+import pkgutil
 from typing import Any
 
 import msgspec
@@ -8,7 +9,7 @@ import pytest
 
 from tests.reasoning.conformance import made
 from timeline.reasoning.case import CASE_BYTES_MAX, flip_case, parse_case
-from timeline.reasoning.conformance import CASE_IDS, Rule, case_content, run_case, run_cases
+from timeline.reasoning.conformance import CASE_IDS, Rule, case_content, load_suite, run_case, run_cases
 from timeline.reasoning.errors import CaseInvalidError
 from timeline.reasoning.fixture import (
     access_of,
@@ -321,7 +322,20 @@ def test_packaged_cases_are_named_by_their_ids(case_id: str) -> None:
     assert parse_case(case_content(case_id), case_id).id == case_id
 
 
-def test_a_case_that_is_not_packaged_is_a_fault_of_ours() -> None:
-    """It is misuse, and no error for a user."""
-    with pytest.raises((RuntimeError, FileNotFoundError)):
-        case_content("nowhere_01")
+def test_a_case_that_is_not_packaged_is_a_fault_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is misuse, and no error for a user; a packaged file that is no case is named like any other."""
+    monkeypatch.setattr(pkgutil, "get_data", lambda *_: None)
+    with pytest.raises(
+        RuntimeError, match=r"^the package holds no timeline/reasoning/cases/poison_01\.json$"
+    ):
+        load_suite()
+    monkeypatch.setattr(pkgutil, "get_data", lambda *_: b"{")
+    with pytest.raises(CaseInvalidError, match=r"^poison_01\.json: the document must be JSON"):
+        load_suite()
+
+
+def test_what_is_no_case_is_not_flipped() -> None:
+    """It is refused by its file's name, before anything is changed in it."""
+    for content, rule in ((b"{", "the document must be JSON"), (b"{}", "Object missing required field")):
+        with pytest.raises(CaseInvalidError, match=rf"^mine\.json: {rule}"):
+            flip_case(content, "mine.json")

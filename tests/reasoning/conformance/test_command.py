@@ -11,6 +11,7 @@ from tests.reasoning.conformance import made
 from timeline.cli import conformance as command_module
 from timeline.cli import timeline
 from timeline.cli.conformance import conformance_command, read_cases
+from timeline.cli.exit import ExitCode, exit_code_of
 from timeline.cli.presence import is_owner_command
 from timeline.reasoning.conformance import CASE_IDS
 from timeline.reasoning.errors import CaseInvalidError
@@ -48,6 +49,7 @@ def test_json_has_the_papers_figures() -> None:
         "decision": {"status": "unknown", "flags": ["withheld"]},
         "refused": {},
         "dispositions": {"flat": "passed", "source-tag": "passed", "typed": "blocked"},
+        "surface": "projection",
         "expected": {"status": "unknown", "flags": ["withheld"], "disposition": "blocked"},
         "differences": [],
     }
@@ -57,6 +59,15 @@ def test_json_has_the_papers_figures() -> None:
         ("simpler-rule-as-good", False),
     ]
     assert all(one["bound"] for one in answer["falsification"])
+    assert answer["surfaces"] == {"admission": 3, "projection": 2, "mediation": 14}
+    assert [case["surface"] for case in answer["cases"][:8]] == [
+        "admission",
+        "mediation",
+        "admission",
+        "admission",
+        *["mediation"] * 3,
+        None,
+    ]
     assert answer["authority"] == "context-only"
 
 
@@ -77,6 +88,11 @@ def test_tables_have_the_papers_percentages() -> None:
     assert (
         f"conflict_01 unsafe {cities} supported + conflicted Status-only response qualified".split() in rows
     )
+    assert [row for row in rows if row[:1] in (["admission"], ["projection"], ["mediation"])] == [
+        ["admission", "3"],
+        ["projection", "2"],
+        ["mediation", "14"],
+    ]
     assert any(row[:3] == ["coverage-loss", "not", "refuted"] for row in rows)
     assert any(row[:4] == ["extraction-misses", "not", "measured", "here"] for row in rows)
     assert sum(row[:1] == [case_id] for row in rows for case_id in CASE_IDS) == 24
@@ -131,6 +147,7 @@ def test_a_file_that_is_none_is_refused_by_its_name(tmp_path: Path) -> None:
     (tmp_path / "a.json").write_bytes(b"{")
     with pytest.raises(CaseInvalidError, match=r"a\.json: the document must be JSON"):
         read_cases(tmp_path / "a.json")
+    assert exit_code_of(CaseInvalidError("x")) is ExitCode.USAGE
 
 
 def test_it_is_an_open_command_of_the_program() -> None:

@@ -248,6 +248,11 @@ def test_what_is_not_there_is_no_dependency() -> None:
     """An id without a version cannot be bound."""
     with pytest.raises(VertexUnknownError, match=r"^vertex new: depends on nobody, which is not there$"):
         promote(base(), target(), ways("attributed-report nobody"))
+    made = promote(base(), target(), ways("attributed-report", "observed-event"))
+    with pytest.raises(
+        VertexUnknownError, match=r"^vertex new: depends on observed-event, which is not there$"
+    ):
+        check_promotion(graph(root("attributed-report")), made)
 
 
 def test_a_promotion_has_a_shape() -> None:
@@ -263,12 +268,12 @@ def test_a_promotion_has_a_shape() -> None:
 @pytest.mark.requirement("N7")
 def test_a_version_is_made_of_the_canonical_form() -> None:
     """Written out once, so that others can compute it."""
-    vertex = root("r", origin=None, scope=Scope(tasks=frozenset({"z", "a"})))
+    vertex = root("r", origin=None, scope=Scope(tasks=frozenset("gfedcba")))
     assert vertex_version(vertex) == digest(
         b'{"derivation":null,"end":null,"id":"r","observed_at":1000,"origin":null,'
         b'"proposition":{"modality":"asserted","predicate":"prefers","subject":"ada","value":"\\"tea\\""},'
         b'"role":"attributed-report","root":null,"schema":"timeline-vertex/v1",'
-        b'"scope":{"principals":null,"purposes":null,"tasks":["a","z"]},"start":null}'
+        b'"scope":{"principals":null,"purposes":null,"tasks":["a","b","c","d","e","f","g"]},"start":null,"version":""}'
     )
 
 

@@ -160,6 +160,18 @@ def test_three_roots_may_need_two_premises() -> None:
     ) == ("supported: x y z")
 
 
+@pytest.mark.requirement("P19", "P22")
+def test_many_sources_are_no_more_work_than_few() -> None:
+    """Three hundred of their own, or most of them around one: the first that will do are found without trying all."""
+    many = [root(f"r{number:03}") for number in range(300)]
+    assert ask(graph(*many), Policy(1, roots=6)) == "supported: r000 r001 r002 r003 r004 r005"
+    crowd = [derived(f"d{number:03}", f"r000 r{number:03}") for number in range(1, 300)]
+    silent = [replace(one, proposition=None) for one in many]
+    others = [root(f"s{number}", observed_at=NOW) for number in range(3)]
+    assert ask(graph(*silent, *crowd, *others), Policy(1, roots=4)) == "supported: d001 s0 s1 s2"
+    assert ask(graph(*silent, *crowd, *others), Policy(1, roots=5)) == "unknown: "
+
+
 # -- open points -----------------------------------------------------------------------------------------------
 
 
@@ -184,6 +196,9 @@ def test_support_that_may_be_seen_stands_beside_what_is_withheld() -> None:
     assert ask(graph(root("r"), root("s", scope=OTHERS)), TWO) == "unknown withheld: "
     assert ask(graph(root("r"), root("s", "coffee", scope=OTHERS))) == "supported withheld: r"
     assert ask(graph(root("s", scope=OTHERS))) == "unknown withheld: "
+    assert ask(graph(root("s", scope=OTHERS), root("r", end=NOW))) == "unknown stale withheld: "
+    rivals = graph(root("s", scope=OTHERS), root("r"), root("t", "coffee"))
+    assert ask(rivals) == "supported conflicted withheld: r t"
 
 
 @pytest.mark.requirement("P30")
@@ -304,6 +319,15 @@ def test_a_side_that_does_not_stand_makes_no_conflict(
     whole = inscribed(other, **changes)
     whole = replace(whole, vertices={vertex.id: vertex for vertex in whole.vertices.values()})
     assert ask(whole) == "supported: r"
+
+
+@pytest.mark.requirement("P35")
+def test_a_side_that_needs_something_gone_makes_no_conflict() -> None:
+    """It does not stand either, until what is gone is found again."""
+    lost = derived("s", "m", proposition=says("coffee", "drinks"))
+    assert ask(graph(root("r"), gone("m"), lost, inscribed=frozenset({("r", "s")}))) == "supported: r"
+    found = graph(root("r"), root("m", None), lost, inscribed=frozenset({("r", "s")}))
+    assert ask(found) == "supported conflicted: r s"
 
 
 @pytest.mark.requirement("P35")

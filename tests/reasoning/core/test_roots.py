@@ -198,6 +198,14 @@ def test_the_first_disjoint_sets_in_order_are_taken() -> None:
     assert in_order(sets("b c", "c", "a b c", "c", "b", "a c")) == list(sets("b", "c", "a c", "b c", "a b c"))
 
 
+@pytest.mark.requirement("P11", "P19")
+def test_thousands_of_sets_around_few_roots_are_seen_through_at_once() -> None:
+    """Three sources, each with three hundred different companions, are not four."""
+    crowd = [frozenset({f"source{n % 3}", f"companion{n}"}) for n in range(900)]
+    assert count_independent(crowd, 4) == 3
+    assert disjoint_sets(crowd, 3) == tuple(crowd[:3])
+
+
 @pytest.mark.requirement("P11", "N4")
 def test_too_many_root_sets_are_counted_too_low_and_never_too_high() -> None:
     """The first sixty-four are kept of each step, and none is left without any."""
@@ -230,8 +238,12 @@ def test_a_path_leads_to_exactly_one_root_set() -> None:
         derived("f", "c", "m"),
         derived("d", "e f"),
         derived("g", "e", "a"),
+        derived("h", "b"),
+        derived("i", "c"),
+        derived("j", "c"),
+        derived("k", "h i j"),
     )
-    families = root_families(whole, ["d", "g"], RESTORED)
+    families = root_families(whole, ["d", "g", "k"], RESTORED)
 
     def steps(name: str, roots: str) -> dict[str, str]:
         found = path_of(whole, families, name, frozenset(roots.split()))
@@ -242,6 +254,7 @@ def test_a_path_leads_to_exactly_one_root_set() -> None:
     assert steps("g", "a") == {"g": "a", "a": ""}
     assert steps("g", "b") == {"g": "e", "e": "b", "b": ""}
     assert steps("a", "a") == {"a": ""}
+    assert steps("k", "b c") == {"k": "h i j", "h": "b", "i": "c", "j": "c", "b": "", "c": ""}
 
 
 @pytest.mark.requirement("P18", "M6")

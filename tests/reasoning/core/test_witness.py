@@ -332,7 +332,7 @@ def test_it_is_open_to_who_may_see_everything_that_it_is_about() -> None:
 @pytest.mark.requirement("N7")
 def test_the_canonical_form_is_written_out_once() -> None:
     """So that others can compute it."""
-    scope = Scope(principals=frozenset({"bob", "ada"}))
+    scope = Scope(principals=frozenset({"gil", "fay", "eve", "dan", "cat", "bob", "ada"}))
     whole = graph(root("r", scope=scope), root("s", "coffee"))
     witness = replace(witness_of(whole), query="Q", policy="P")
     assert canonical_witness(witness).decode() == (
@@ -341,7 +341,7 @@ def test_the_canonical_form_is_written_out_once() -> None:
         '"versions":[{"id":"r","version":"v-r"},{"id":"s","version":"v-s"}]}],'
         '"head":{"root":"root-10","size":10},"policy":"P","query":"Q",'
         '"schema":"timeline-decision-witness/v1",'
-        '"scope":{"principals":["ada","bob"],"purposes":null,"tasks":null},"stale":[],'
+        '"scope":{"principals":["ada","bob","cat","dan","eve","fay","gil"],"purposes":null,"tasks":null},"stale":[],'
         '"supported":[{"premise":{"id":"r","version":"v-r"},"roots":["r"]},'
         '{"premise":{"id":"s","version":"v-s"},"roots":["s"]}],"unavailable":[],"withheld":[]}'
     )

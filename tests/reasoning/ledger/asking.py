@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 
 from sidecars.assertion import AssertionEntry, DerivationEntry
+from sidecars.identity import JSON
 from sidecars.leaf import Body
 from tests.simulators.worlds import World
 from tests.world.ledger.ledgers import PROJECT, SUBJECT, TENANT, entry
@@ -81,10 +82,15 @@ def standing(world: World, reader: Reader = ME, predicate: str = PREDICATE, *, a
     return ask(world, reader, predicate, at=at).answer.view.standing.value
 
 
-def unit(name: str, value: object = 1, **changes: Any) -> AskedUnit:
+def unit(name: str, value: JSON = 1, **changes: Any) -> AskedUnit:
     """A claim about the subject."""
-    fields = {"subject": SUBJECT, "predicate": PREDICATE, "value": canonical_text(value), **changes}  # type: ignore[arg-type]  # any JSON
-    return AskedUnit(id=name, **fields)
+    fields = {"subject": SUBJECT, "predicate": PREDICATE, **changes}
+    return AskedUnit(id=name, value=canonical_text(value), **fields)
+
+
+def status(name: str, text: str, predicate: str = PREDICATE) -> AskedUnit:
+    """Something that is said about what is recorded."""
+    return AskedUnit(id=name, subject=SUBJECT, predicate=predicate, text=text)
 
 
 def mediate(world: World, *units: AskedUnit, reader: Reader = ME, name: str = NAME) -> CheckedAnswer:

@@ -4,7 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.capture.stage import Stage, new_stage
+from tests.programs import Run, runner, use
 from tests.simulators.worlds import World, new_world
+from tests.world.commands.speaking import Owner
 
 
 @pytest.fixture(scope="session")
@@ -17,3 +20,23 @@ def begun(tmp_path_factory: pytest.TempPathFactory) -> World:
 def world(begun: World, tmp_path: Path) -> World:
     """Give a copy of it."""
     return begun.copy(tmp_path / "world")
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Give a function that runs a program as its entry point does: exit code, output, errors."""
+    return runner(monkeypatch)
+
+
+@pytest.fixture
+def stage(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stage:
+    """Give a timeline after ``init``, in which the commands work."""
+    made = new_stage(tmp_path)
+    use(made.world, monkeypatch)
+    return made
+
+
+@pytest.fixture
+def owner(stage: Stage, run: Run) -> Owner:
+    """Give the owner at the command line."""
+    return Owner(stage, run)

@@ -9,13 +9,14 @@ from sidecars.identity import JSON, canonical_bytes
 from sidecars.reasoned import UNITS_MAX
 from tests.reasoning.mediation import told
 from timeline.reasoning.errors import MediationInvalidError
-from timeline.reasoning.graph import Graph
-from timeline.reasoning.mediation import Diagnostic, Emission, Mediation, Unit, mediate
+from timeline.reasoning.graph import Derivation, Graph, Marker, Scope, Vertex
+from timeline.reasoning.mediation import ContentUnit, Diagnostic, Emission, Mediation, Unit, mediate
 from timeline.reasoning.metrics import Disposition
 from timeline.reasoning.policy import Policy
-from timeline.reasoning.proposition import Query
+from timeline.reasoning.proposition import Proposition, Query
 from timeline.reasoning.rendering import render_set
 from timeline.reasoning.resolution import resolve
+from timeline.reasoning.roles import Role
 from timeline.reasoning.trace import Seal
 from timeline.reasoning.view import ask
 
@@ -142,6 +143,22 @@ def test_a_revision_is_decided_anew() -> None:
     assert run(told.says("Berlin"), graph=gone).released == ()
 
 
+@pytest.mark.requirement("P7", "P32")
+@pytest.mark.parametrize("value", ["false", "null", '"none"', '"not Berlin"'])
+def test_that_nothing_is_recorded_supports_no_denial(value: str) -> None:
+    """Neither for what is unknown nor for another value than the one recorded; and other questions go on as before."""
+    denied = Proposition("user:ada", "pet", value)
+    found = run(ContentUnit("u1", OTHER, denied), told.says("Berlin", "u2"))
+    assert [one.unit for one in found.released] == ["u2"]
+    assert [(one.unit, one.rule) for one in found.diagnostics] == [("u1", "view")]
+    assert (
+        run(
+            msgspec.structs.replace(told.says("Berlin"), proposition=Proposition("user:ada", "city", value))
+        ).released
+        == ()
+    )
+
+
 @pytest.mark.requirement("P38", "P40")
 def test_two_that_disagree_are_told_as_a_disagreement() -> None:
     """The candidate becomes a status, and its binding stays that of the content that was asked for."""
@@ -209,3 +226,36 @@ def test_equal_units_are_not_seen_to_be_equal() -> None:
     first, second = run(told.says("Berlin"), told.says("Berlin", "u2")).bindings
     fields = ("digest", "query", "decision", "support", "witness")
     assert not {getattr(first, name) for name in fields} & {getattr(second, name) for name in fields}
+
+
+@pytest.mark.requirement("P42")
+def test_a_witness_is_bound_in_its_one_order_and_under_the_answers_salt() -> None:
+    """Sets have no order of their own, and what is withheld is committed to with the salt of this answer."""
+    many = Scope(principals=frozenset(f"user:{number}" for number in range(20)))
+    graph = told.graph(BERLIN, told.report("b", told.city("Rome"), scope=many))
+    decision = resolve(graph, told.QUERY, told.ADA, told.STRICT, salt=told.SALT)
+    assert decision.witness is not None
+    witness = msgspec.to_builtins(decision.witness, order="deterministic")
+    assert witness["scope"]["principals"] == sorted(witness["scope"]["principals"])
+    (binding,) = run(told.says("Berlin"), graph=graph).bindings
+    assert binding.witness == Seal(told.SALT).digest("witness", "u1", witness)
+
+
+@pytest.mark.requirement("P31", "P40", "N3")
+@pytest.mark.parametrize(("policy", "word"), [(told.STRICT, "There is no"), (told.OPEN, "What was")])
+def test_the_policy_decides_what_is_told_of_the_unavailable(policy: Policy, word: str) -> None:
+    """By the same view in an answer to a question and in the gate."""
+    gone = Vertex(
+        "c",
+        "v",
+        Role.MEMORY_INTERPRETATION,
+        told.city("Oslo"),
+        5,
+        derivation=Derivation("rule", 1, "evaluator", (frozenset({"m"}),)),
+    )
+    graph = Graph(told.HEAD, {"c": gone}, {"m": Marker("m", "erased", "commitment")})
+    (text,) = render_set(ask(graph, told.QUERY, told.ADA, policy), told.QUERY)
+    assert text.startswith(word)
+    assert [one.text for one in run(told.states(text), graph=graph, policy=policy).released] == [text]
+    (diagnostic,) = run(told.says("Oslo"), graph=graph, policy=policy).diagnostics
+    assert diagnostic.view == ask(graph, told.QUERY, told.ADA, policy)

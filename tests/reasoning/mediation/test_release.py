@@ -162,6 +162,13 @@ def test_what_is_said_of_an_older_head_is_qualified() -> None:
     )
 
 
+@pytest.mark.requirement("P37", "P40")
+def test_a_conflict_of_an_older_head_is_dated_too() -> None:
+    """The status that stands in for the content names the moment as the content did."""
+    result = decide_release(told.says("Berlin", as_of=told.AT), CONFLICTED, HeadUse.SNAPSHOT, told.AT)
+    assert result == Released("u1", QUALIFIED, render_set(CONFLICTED, told.QUERY, told.AT)[0])
+
+
 def test_a_status_about_a_conflict_is_what_it_is() -> None:
     """Only content that was asked to pass and becomes a status is qualified by that."""
     text = render_set(CONFLICTED, told.QUERY)[0]

@@ -2,6 +2,7 @@
 
 import ast
 import re
+import time
 from pathlib import Path
 
 import pytest
@@ -100,7 +101,7 @@ def test_a_modality_is_kept_in_words(modality: Modality, verb: str) -> None:
     assert render_content(content) == f'city of user:ada {verb} "Rome" (recorded: ).'
 
 
-@pytest.mark.requirement("P40", "P48")
+@pytest.mark.requirement("P40", "P48", "N3")
 @given(
     first=st.tuples(st.sampled_from(Status), st.frozensets(st.sampled_from(Flag))),
     second=st.tuples(st.sampled_from(Status), st.frozensets(st.sampled_from(Flag))),
@@ -131,3 +132,13 @@ def test_rendering_knows_no_decision_and_no_graph() -> None:
         "timeline.reasoning.declassified",
         "timeline.reasoning.proposition",
     }
+
+
+def test_times_are_in_utc_wherever_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The zone of the machine changes no word."""
+    with monkeypatch.context() as patched:
+        patched.setenv("TZ", "Asia/Tokyo")
+        time.tzset()
+        sentence = render_set(View(Standing.STALE), told.QUERY)[0]
+    time.tzset()
+    assert sentence == SENTENCES[Standing.STALE]

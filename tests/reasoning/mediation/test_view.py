@@ -62,7 +62,7 @@ def test_what_must_look_alike_is_one_view() -> None:
     }
 
 
-@pytest.mark.requirement("P31")
+@pytest.mark.requirement("P31", "N3")
 def test_without_collapse_what_is_unavailable_may_be_told_and_what_is_withheld_never() -> None:
     """Withheld looks like unknown whatever the policy says."""
     assert view_of(told.decision(Status.UNAVAILABLE), told.OPEN).standing is Standing.UNAVAILABLE

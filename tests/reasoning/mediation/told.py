@@ -42,7 +42,7 @@ def report(
     said: Proposition | None,
     observed_at: int = AT - 1000,
     end: int | None = None,
-    scope: Scope = Scope(),  # noqa: B008  # frozen
+    scope: Scope = Scope(),  # noqa: B008  # a frozen value that nobody changes
 ) -> Vertex:
     """A report of a good origin."""
     role = Role.ATTRIBUTED_REPORT

@@ -12,8 +12,8 @@ from tests.world.commands.test_task_commands import START
 from timeline import sealing
 from timeline.cli.presence import CONSENTING_COMMANDS, is_owner_command
 from timeline.guard.presence import Ancestry
-from timeline.owner import lock_owner
 from timeline.lock import hold_for_writing
+from timeline.owner import lock_owner
 
 READING = (
     ("world", "facts"),
@@ -22,6 +22,11 @@ READING = (
     ("world", "stale"),
     ("world", "history", SUBJECT),
     ("world", "show", "assertion:x"),
+    ("world", "ask", SUBJECT, PREDICATE),
+    ("world", "mediate", "-"),
+    ("world", "trace", "trace:" + "0" * 32),
+    ("world", "consents"),
+    ("world", "policy", "show"),
     ("task", "show"),
 )
 RECORDING = (
@@ -30,6 +35,10 @@ RECORDING = (
     ("world", "correct", "assertion:x", "--text", "main"),
     ("world", "resolve", SUBJECT, PREDICATE, "--text", "main"),
     ("world", "import", "no such file"),
+    ("world", "revoke", "assertion:x", "--reason", "y"),
+    ("world", "inscribe", "assertion:x", "assertion:y", "--reason", "z"),
+    ("world", "consent", "person:kim", "--allow"),
+    ("world", "policy", "set", "--roots", "2"),
     START,
     ("task", "confirm"),
     ("task", "correct", "--next-step", "x"),
@@ -67,14 +76,14 @@ def test_a_word_of_the_owner_wants_the_owner_key(
             code, out, err = owner.types(*command)
             assert (code, out, "[owner-key-locked]" in err) == (1, "", True), command
     assert stage.leaves() == before
-    assert [owner.types(*command)[0] for command in READING] == [0, 0, 0, 0, 0, 2, 0]
+    assert [owner.types(*command)[0] for command in READING] == [0, 0, 0, 0, 0, 2, 0, 2, 2, 0, 0, 0]
 
 
 @pytest.mark.requirement("X13")
 def test_each_is_in_the_lists() -> None:
     """Reading ones are the owner's too: they show what is private."""
     for command in (*READING, *RECORDING):
-        path = " ".join(command[:2])
+        path = " ".join(command[: 3 if command[1] == "policy" else 2])
         assert is_owner_command(path)
         assert (path in CONSENTING_COMMANDS) == (command in RECORDING)
 
