@@ -10,6 +10,7 @@ from benchmarks import (
     commit,
     daemon,
     follow,
+    grading,
     group,
     hook,
     index,
@@ -35,6 +36,7 @@ _ALL = {
     "log": log.figures,
     "world": world.figures,
     "asking": asking.figures,
+    "grading": grading.figures,
 }
 _OPTIONS = {"--quick", "--json"}
 

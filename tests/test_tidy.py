@@ -49,6 +49,7 @@ BANNED_CALLS: dict[str, tuple[tuple[str, ...], str]] = {
             "timeline/source.py",
             "timeline/store.py",
             "timeline/diary.py",
+            "timeline/forgetting/journal.py",
             "timeline/launch.py",
             "timeline/lock.py",
             "timeline/processes.py",

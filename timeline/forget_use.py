@@ -5,31 +5,30 @@ forgetting. A plan changes nothing; carrying it out needs the owner's word on ex
 """
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
+from contextlib import suppress
 from typing import Literal
 
 import msgspec
 
+from adapters.errors import AdapterError
 from sidecars.assertion import AssertionEntry
 from sidecars.digest import Digest
 from sidecars.erasure import Exclusion, ForgetReport
 from sidecars.leaf import Enrollment, SidecarEntry
 from timeline.answers import session_ref
+from timeline.config import load_config
 from timeline.erasing import pages_due
+from timeline.errors import SourceError
 from timeline.files import is_there
 from timeline.forgetting.applying import Applied, carry_out, erasures_of, leaves_left, ready, reports_of
 from timeline.forgetting.errors import (
-    ExclusionUnchangedError,
     ForgetConfirmationError,
     ForgetError,
     NothingToForgetError,
     PlanMovedError,
     PlanUnknownError,
-    SuppressionKeyLostError,
 )
 from timeline.forgetting.intake import (
-    ExclusionMade,
-    exclusions_of,
     given_up_keys,
     logged_digests,
 )
@@ -48,13 +47,12 @@ from timeline.forgetting.plan import (
 from timeline.forgetting.scan import Hit, check_value, owned_files, search_files
 from timeline.forgetting.suppression import (
     load_suppression,
-    make_new_key,
     read_list,
-    write_suppression,
 )
-from timeline.project import canonical_root
+from timeline.index import index_source
 from timeline.service import Session
 from timeline.state import State
+from timeline.status import find_status
 from timeline.targeting import plan_at
 
 Standing = Literal["planned", "begun", "erased", "unfinished", "done"]
@@ -146,6 +144,8 @@ def plan_forgetting(session: Session, named: Named, rule: Rule) -> Planned:
         if not plan.targets:
             message = "nothing here is what was named"
             raise NothingToForgetError(message)
+        if sort == "event":
+            _check_read_again(state, plan)
         content = format_plan(plan)
         digest = str(Digest.of(content))
         keep_plan(state.locations, digest, content)
@@ -158,6 +158,23 @@ def plan_forgetting(session: Session, named: Named, rule: Rule) -> Planned:
             for one in plan.retained
         ),
     )
+
+
+def _check_read_again(state: State, plan: Plan) -> None:
+    """Of a source that loses an event all others are read again: its transcript must be what it was.
+
+    Raises:
+        ForgetError: it is not.
+    """
+    for source in state.view.active:
+        if not set(plan.leaves).isdisjoint(source.leaves) and find_status(state, source).state != "current":
+            message = (
+                "the transcript of the event's source is not what was indexed: its other events would be lost"
+            )
+            raise ForgetError(
+                message,
+                hint=f"forget the whole source: timeline forget plan --source {source.enrollment.source.ref}",
+            )
 
 
 def _names_of(state: State, named: Named) -> tuple[Sort, tuple[tuple[str, ...], ...]]:
@@ -245,7 +262,7 @@ def apply_plan(session: Session, digest: str, *, confirmed: bool) -> Applied:
             message = "the plan is of another log"
             raise PlanMovedError(message)
         if erasures_of(state, digest):
-            return carry_out(state, plan, ())
+            return _carry_out(session, state, plan, ())
         suppression = ready(state)
         if suppression.commitment != plan.key:
             message = "the plan was made with another suppression key"
@@ -255,7 +272,19 @@ def apply_plan(session: Session, digest: str, *, confirmed: bool) -> Applied:
         if not is_same_matter(plan, now):
             message = "what the plan is about has changed since it was made"
             raise PlanMovedError(message)
-        return carry_out(state, plan, anew)
+        return _carry_out(session, state, plan, anew)
+
+
+def _carry_out(session: Session, state: State, plan: Plan, anew: Sequence[AssertionEntry]) -> Applied:
+    """Carry out a plan; a source that has lost one event is read again without it, from its transcript."""
+    applied = carry_out(state, plan, anew)
+    if plan.selector.sort == "event":
+        strict = load_config(session.locations.settings).strict_formats
+        for source in state.view.active:
+            if not source.entries:
+                with suppress(SourceError, AdapterError):  # `timeline index` says why
+                    index_source(state, source, strict_formats=strict)
+    return applied
 
 
 # -- looking for what is left ----------------------------------------------------------------------------------
@@ -389,98 +418,3 @@ def _status(session: Session, state: State, digest: str) -> PlanStatus:
         reports[-1].leaf if reports else None,
         lines[-1].step if lines else "",
     )
-
-
-# -- excluding -------------------------------------------------------------------------------------------------
-
-
-def list_exclusions(session: Session) -> tuple[ExclusionMade, ...]:
-    """What the owner has excluded, oldest first.
-
-    Raises:
-        StateError, SidecarError: the state is not to be believed.
-    """
-    with session.reading() as state:
-        return exclusions_of(state)
-
-
-def exclusions_named(
-    session: Session,
-    *,
-    source: str | None = None,
-    session_id: tuple[str, str] | None = None,
-    path: str | None = None,
-    project: str | None = None,
-    excluded: bool,
-) -> tuple[Exclusion, ...]:
-    """The exclusions that the owner names; a source is its session and its path.
-
-    Raises:
-        ForgetError: not exactly one is named.
-        NothingToForgetError: there is no such source.
-    """
-    if sum(one is not None for one in (source, session_id, path, project)) != 1:
-        message = "name exactly one of a source, a session, a path, a project"
-        raise ForgetError(message)
-    if session_id is not None:
-        return (Exclusion("session", session_id[0], session_id[1], excluded),)
-    if path is not None:
-        return (Exclusion("path", None, str(Path(path).absolute()), excluded),)
-    if project is not None:
-        return (Exclusion("project", None, canonical_root(project), excluded),)
-    with session.reading() as state:
-        for known in reversed(state.view.sources):
-            enrollment = known.enrollment
-            if source in {enrollment.source.ref, enrollment.enrollment_id}:
-                return (
-                    Exclusion("session", enrollment.binding.host, enrollment.binding.session, excluded),
-                    Exclusion("path", None, enrollment.source.path, excluded),
-                )
-    message = "no enrollment here is what was named"
-    raise NothingToForgetError(message)
-
-
-def set_exclusions(session: Session, wanted: Sequence[Exclusion]) -> tuple[ExclusionMade, ...]:
-    """Record that nothing of these is taken in from now on, or that it is again; what is held stays held.
-
-    Raises:
-        ExclusionUnchangedError: all of it is so already.
-        StateError, SidecarError: the state cannot be used, or the owner key is not to be had.
-    """
-    with session.writing() as state:
-        known = {
-            (one.exclusion.about, one.exclusion.host, one.exclusion.name) for one in exclusions_of(state)
-        }
-        changed = [one for one in wanted if ((one.about, one.host, one.name) in known) != one.excluded]
-        if not changed:
-            message = "it is excluded already" if wanted[0].excluded else "it is not excluded"
-            raise ExclusionUnchangedError(message)
-        leaves = state.commit(changed)
-        return tuple(
-            ExclusionMade(leaf.index, leaf.at, body) for leaf, body in zip(leaves, changed, strict=True)
-        )
-
-
-def accept_lost_key(session: Session) -> int:
-    """Go on without the list of what was forgotten, since its key is lost; the number of digests that are given up.
-
-    Raises:
-        ExclusionUnchangedError: the key is there.
-        StateError, SidecarError: the state cannot be used, or the owner key is not to be had.
-    """
-    with session.writing() as state:
-        logged = logged_digests(state.view)
-        try:
-            load_suppression(state.locations, logged, lambda: given_up_keys(state))
-        except SuppressionKeyLostError:
-            pass
-        else:
-            message = "the key of what was forgotten is there"
-            raise ExclusionUnchangedError(message)
-        given_up = given_up_keys(state)
-        lost = sorted(name for name, digests in logged.items() if digests and name not in given_up)
-        if lost:
-            state.commit([Exclusion("suppression-key", None, name, excluded=False) for name in lost])
-        made = make_new_key(state.locations, state.ports.entropy)
-        write_suppression(state.locations, made.digests)
-        return sum(len(logged[name]) for name in lost)

@@ -10,6 +10,8 @@ import msgspec
 
 from sidecars.leaf import Kind
 from sidecars.reasoned import ConflictInscription, EvidencePolicyEntry, PersonConsent
+from timeline.forgetting.intake import is_suppressed
+from timeline.forgetting.suppression import Forgotten
 from timeline.reasoning.graph import Graph, Head
 from timeline.reasoning.policy import Policy
 from timeline.reasoning_graph import make_graph, policy_of
@@ -84,8 +86,9 @@ def read_graph(state: State, reader: Reader, questions: Sequence[Question]) -> G
         device=state.keystore.pins.origin,
         revoked=frozenset(revoked),
         inscriptions=inscriptions,
-        # Whatever something was derived from was there when that was recorded: only an erasure takes it out again.
-        erased=evidence.missing if state.view.erased else frozenset(),
+        erased=frozenset(
+            name for name in evidence.missing if is_suppressed(state, Forgotten.ASSERTION, name)
+        ),
     )
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from sidecars.digest import Digest
 from sidecars.envelope import seal
+from sidecars.errors import StoreUnwritableError
 from sidecars.keys import Verifier
 from sidecars.leaf import AnchorPolicy, AssertionEntry, Body, Extension, Leaf, PrefixProof, SidecarEntry
 from sidecars.sidecar import PAYLOAD_TYPE, Sidecar
@@ -181,7 +182,10 @@ class State:
         if not are_pages_due(self.store):
             return Pages.CLEAN
         self.ports.erasing(Erasing.FILES)
-        self._remove_unneeded()
+        try:
+            self._remove_unneeded()
+        except StoreUnwritableError:  # it stays due: one file keeps nobody from recording
+            return Pages.RETAINED
         return rewrite_pages(self.store, self.ports.erasing)
 
     def settle(self) -> None:

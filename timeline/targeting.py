@@ -15,14 +15,13 @@ from timeline.forgetting.errors import ForgetError, SuppressionInvalidError
 from timeline.forgetting.intake import is_event_forgotten, logged_digests
 from timeline.forgetting.items import read_items
 from timeline.forgetting.journal import keep_plan
+from timeline.forgetting.lineage import Lineage, decide_targets
 from timeline.forgetting.plan import (
     Decided,
     Item,
-    Lineage,
     Plan,
     Rule,
     Selector,
-    decide_targets,
     format_plan,
     make_plan,
 )

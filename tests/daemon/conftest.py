@@ -152,6 +152,7 @@ def daemon(world: World, monkeypatch: pytest.MonkeyPatch) -> Iterator[RunningDae
     # What a hook may take is no matter of these tests, which share the machine with others.
     monkeypatch.setattr("timeline.daemon.reception.HOOK_SECONDS", SECONDS)
     monkeypatch.setattr("timeline.daemon.reception.REMINDER_SECONDS", SECONDS)
+    monkeypatch.setattr("timeline.daemon.reception.CLAIMS_SECONDS", SECONDS)
     rollout = rollout_of(world)
     with running_daemon(world, rollout, write_transcript(world, rollout)) as found:
         yield found

@@ -30,7 +30,8 @@ def stop(daemon: RunningDaemon, message: str, **fields: Any) -> list[str] | None
         return None
     assert answer is not None
     assert set(answer) == {"systemMessage"}
-    head, *lines = answer["systemMessage"].split("\n")
+    told: str = answer["systemMessage"]
+    head, *lines = told.split("\n")
     assert "heuristic" in head
     return lines
 
@@ -123,7 +124,7 @@ def test_the_owner_can_switch_it_off(daemon: RunningDaemon) -> None:
 def test_a_late_answer_is_none(daemon: RunningDaemon, monkeypatch: pytest.MonkeyPatch) -> None:
     """The host is not held up; it gets the answer that changes nothing."""
     daemon.enroll()
-    monkeypatch.setattr(reception, "REMINDER_SECONDS", 0.0)
+    monkeypatch.setattr(reception, "CLAIMS_SECONDS", 0.0)
     assert stop(daemon, "All tests pass.") is None
 
 

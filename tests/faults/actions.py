@@ -8,8 +8,7 @@ from typing import NamedTuple, Protocol
 
 from sidecars.erased import stored_hash
 from sidecars.leaf import leaf_hash
-from tests.erasure.erased_logs import KEY, PLAN
-from tests.faults.stories import enrollment_of, go_on, receive
+from tests.faults.stories import enrollment_of, erase_sessions, go_on, receive
 from tests.faults.witness_story import FORK, NAME, TRUNK, row_of
 from tests.simulators.growth import follow
 from tests.simulators.hosts import CodexRollout
@@ -32,7 +31,6 @@ from tests.world.ledger.old import make_old
 from timeline import service
 from timeline.clock import SystemEntropy
 from timeline.epochs import Reason, change_log_key
-from timeline.erasing import close_over, erase
 from timeline.extending import Due, extend_together
 from timeline.witness.identity import Folder, init_witness, open_witness
 from timeline.witness.service import know_log
@@ -316,11 +314,6 @@ def timeline_actions(folder: Path) -> Iterator[Action]:
     def revoke(world: World) -> None:
         service.revoke(world.session, enrollment_of(world))
 
-    def erase_session(world: World) -> None:
-        with world.session.writing() as state:
-            leaves = close_over(state, [source.index for source in state.view.sources])
-            erase(state, plan=PLAN, leaves=leaves, suppressed=(), key=KEY)
-
     def record_two(world: World) -> None:
         record(world, entry("a"), entry("b", evidence_kind="explicit-user-feedback", supersedes=["a"]))
 
@@ -343,7 +336,7 @@ def timeline_actions(folder: Path) -> Iterator[Action]:
     yield TimelineAction("search", made, search, go, grows=False)
     yield TimelineAction("verify", made, verify, go, grows=False)
     yield TimelineAction("record", made, record_two, record_two, grows=True)
-    yield EraseAction("erase", made, erase_session, erase_session, grows=True)
+    yield EraseAction("erase", made, erase_sessions, erase_sessions, grows=True)
     yield MigrateAction("migrate", made, search, go, grows=False)
     yield TimelineAction("revoke", made, revoke, go, grows=True)
 

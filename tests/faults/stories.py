@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Protocol
 
 from sidecars.encoding import to_base64
-from sidecars.leaf import leaf_hash
+from sidecars.erased import stored_hash
 from sidecars.merkle import root_of
+from tests.erasure.erased_logs import KEY, PLAN
 from tests.faults.calls import Call
 from tests.faults.disk import History, Tree, read_history
 from tests.faults.interposer import mark, recording
@@ -35,6 +36,7 @@ from tests.simulators.worlds import (
 )
 from timeline import service
 from timeline.epochs import change_log_key
+from timeline.erasing import close_over, erase
 from timeline.state import open_for_writing
 
 BEGINNING = frozenset(("state-missing", "init-interrupted"))
@@ -117,7 +119,7 @@ def place(tree: Tree, folder: Path) -> None:
 
 @dataclass(slots=True)
 class TimelineStory:
-    """A timeline from ``init`` to the revocation of its one source."""
+    """A timeline from ``init`` to the revocation of its one source, of which nothing is left in the end."""
 
     folder: Path
     name: str = "timeline"
@@ -152,6 +154,7 @@ class TimelineStory:
             "index the rest": lambda: index(None),
             "give the log key up": lambda: change_log_key(world.session, "compromised"),
             "revoke": lambda: service.revoke(world.session, enrollment_of(world)),
+            "erase": lambda: erase_sessions(world),
         }
 
     def tell(self) -> Told:
@@ -171,6 +174,14 @@ class TimelineStory:
     def judge(self, folder: Path, moment: Moment) -> str:
         """Nothing promised and no head that was seen is lost; what stands goes on."""
         world = World(folder, self.folder / "home")
+        if moment.promised == "erase":
+            thread = self.rollout.thread_id.encode()
+            left = [
+                path.name
+                for path in world.folder.rglob("*")
+                if path.is_file() and thread in path.read_bytes()
+            ]
+            assert left == [], "said to be erased and still there"
         size_min = max([self.sizes.get(moment.promised, 0), *seen_sizes(moment.seen)])
         verdict, reasons = verdict_of(world, deep=True)
         if verdict == "refused":
@@ -197,7 +208,7 @@ class TimelineStory:
         with open_for_writing(world.locations, world.session.ports) as state:
             size, root = state.belief.size, to_base64(state.belief.root.raw)
         known = self.leaves[:size]
-        assert leaves_of(world) == known, "leaves that were never written"
+        assert hashes_of(leaves_of(world)) == hashes_of(known), "leaves that were never written"
         assert root == root_text(known), "a second root of one size"
         assert checkpoint_of(world.locations.head) == checkpoint_of(world.locations.anchor) == (size, root)
         return size
@@ -216,7 +227,7 @@ class TimelineStory:
             pending = [receipt.id for receipt in service.list_receipts(world.session, world.root)]
             spent = self.sizes["prompt"] < self._believed(world)
             assert spent or self.receipt in pending or _spending(moment), "a receipt was lost"
-        if moment.promised == "revoke":
+        if moment.promised in {"revoke", "erase"}:
             assert contents(world.locations.sidecars) == {}, "a removed file came back"
 
 
@@ -227,7 +238,19 @@ def _spending(moment: Moment) -> bool:
 
 def root_text(leaves: list[tuple[int, bytes, bytes]]) -> str:
     """The root of leaves, as a checkpoint spells it."""
-    return to_base64(root_of([leaf_hash(salt, envelope) for _, salt, envelope in leaves]))
+    return to_base64(root_of(hashes_of(leaves)))
+
+
+def hashes_of(leaves: list[tuple[int, bytes, bytes]]) -> list[bytes]:
+    """The hash of each leaf, erased or not."""
+    return [stored_hash(salt, envelope) for _, salt, envelope in leaves]
+
+
+def erase_sessions(world: World) -> None:
+    """Erase every session that the log knows."""
+    with world.session.writing() as state:
+        leaves = close_over(state, [source.index for source in state.view.sources])
+        erase(state, plan=PLAN, leaves=leaves, suppressed=(), key=KEY)
 
 
 def seen_sizes(tree: Tree) -> list[int]:

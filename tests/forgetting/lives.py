@@ -10,15 +10,16 @@ import os
 import random
 import signal
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from tests.capture.stage import Stage, captured, failing, new_stage, typing
+from tests.capture.stage import Stage, captured, failing, new_stage
 from tests.guard.agents import Agent
 from tests.simulators.crash_child import _start, _was_killed  # the one way of our tests to die
+from tests.simulators.hosts import pytest_output
 from tests.simulators.worlds import World, copy_folders
 from timeline import forget_use
 from timeline.forget_use import Named
@@ -80,16 +81,14 @@ class Life:
         said = self.canary()
 
         def script(one: Any) -> None:
-            typing(f"please look at {said}")(one)
-            failing(one)
+            one.prompt(f"please look at {said}")
+            one.command("pytest -q", pytest_output(11, 1), 1)
 
-        agent = self.stage.session(host, script, number=len(self.agents))
-        if not self.agents:
-            self.stage.start(agent)
+        agent = self.stage.session(host, script, number=len(self.agents) + 1)
         self.agents.append(agent)
-        captured(agent)
-        captured(agent, "user message")
-        self.words[agent.ref] = [str(agent.written.path), agent.session]
+        assert captured(agent)["status"] == "captured"
+        assert captured(agent, "user message")["status"] == "captured"
+        self.words[agent.ref] = [str(agent.written.path), agent.session, said]
         return agent
 
     def says(self) -> str:
@@ -176,6 +175,7 @@ def legacy_file(root: str, name: str, value: str) -> dict[str, Any]:
 def live(folder: Path, seed: int) -> Life:
     """A life by chance: two sessions, some words of the owner, some corrected, an import."""
     life = Life(new_stage(folder), random.Random(seed))
+    life.stage.start(life.stage.session("codex", failing))
     hosts = life.chance.sample(["claude", "codex", "king"], 2)
     life.session(hosts[0])
     said = [life.says() for _ in range(life.chance.randint(1, 3))]
@@ -186,6 +186,14 @@ def live(folder: Path, seed: int) -> Life:
     life.imports()
     life.says()
     return life
+
+
+def copied(life: Life, folder: Path) -> Life:
+    """The same life once more, in a timeline of its own; the host's files are in common."""
+    world = copy_of(life, folder)
+    agents = [replace(agent, world=world) for agent in life.agents]
+    words = {name: list(found) for name, found in life.words.items()}
+    return Life(Stage(world), random.Random(17), agents, words, dict(life.older))
 
 
 def choose(life: Life) -> tuple[Named, frozenset[str]]:
@@ -282,5 +290,3 @@ def apply_and_die(world: World, plan: str, ticking: Ticking) -> bool:
     """Carry out a plan in a child that kills itself; whether it got that far."""
     session = ticking.session(world.session)
     return _was_killed(_start(lambda: forget_use.apply_plan(session, plan, confirmed=True)))
-
-

@@ -76,8 +76,8 @@ def test_what_a_database_cuts_in_two_is_found(tmp_path: Path, pad: int) -> None:
 
 def test_a_common_beginning_is_no_half(tmp_path: Path) -> None:
     """Two paths share their folders; what is there of the other one says nothing of the first."""
-    path = "/home/somebody/project/sessions/0123456789.jsonl"
-    content = b"x" * 300 + b"/home/somebody/project/sessions/9999.jsonl" + b"y" * 300
+    path = "/srv/somebody/project/sessions/0123456789.jsonl"
+    content = b"x" * 300 + b"/srv/somebody/project/sessions/9999.jsonl" + b"y" * 300
     assert not found(tmp_path, content, path, "state.db").hits
     assert found(tmp_path, content + path.encode(), path, "state.db").hits
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from sidecars.graded import Mutability
+from sidecars.graded import ClaimSource, Mutability
 from tests.grading.examples import AS_OF, DAY, claimed, said_of, says, source
 from timeline.grading.assessment import SUSPICIOUS_DAYS, assess, find_originals, find_suspicious
 from timeline.grading.claims import Claimed, strictest_mutability
@@ -60,11 +60,11 @@ def test_what_may_change_contradicts_nothing(mutability: Mutability) -> None:
     ],
     ids=["root", "entity", "session", "unknown lineage"],
 )
-def test_one_voice_neither_corroborates_nor_contradicts_itself(other: object) -> None:
+def test_one_voice_neither_corroborates_nor_contradicts_itself(other: ClaimSource) -> None:
     """The same root, entity or session, or no lineage, whatever else differs."""
     first = claimed("1", source("ada", session="session:1"))
-    assert found(first, claimed("2", other)) == {"1": "", "2": ""}  # type: ignore[arg-type]  # a source
-    flags = found(first, claimed("2", other, value="1971"))  # type: ignore[arg-type]  # a source
+    assert found(first, claimed("2", other)) == {"1": "", "2": ""}
+    flags = found(first, claimed("2", other, value="1971"))
     assert "c" not in "".join(flags.values())
     assert "x" not in "".join(flags.values())
 
@@ -189,3 +189,6 @@ def test_a_claim_with_bounds_is_about_them() -> None:
     far = [said_of(first, valid_from=0), said_of(second, valid_from=179 * DAY)]
     assert suspicious(far) == {"0", "1"}
     assert suspicious([said_of(first, valid_from=0), said_of(second, valid_from=180 * DAY)]) == set()
+    ended = said_of(first, valid_until=10)
+    assert suspicious([ended, said_of(second, valid_from=9, valid_until=10)]) == {"0", "1"}
+    assert suspicious([ended, said_of(second, valid_from=8, valid_until=9)]) == set()

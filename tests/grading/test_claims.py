@@ -7,6 +7,7 @@ from tests.grading.examples import claimed, said_of, says
 from timeline.grading.claims import (
     ALWAYS,
     FOR_EVER,
+    Claimed,
     group_by_question,
     read_claims,
     sources_of,
@@ -23,9 +24,9 @@ INTENTS: dict[Intent, bool] = {
 }
 
 
-def entry(*claims: object, work: str = "work:talk") -> ClaimsEntry:
+def entry(*claims: Claimed, work: str = "work:talk") -> ClaimsEntry:
     """Give a work that makes the claims."""
-    return ClaimsEntry(work, "conversation", "person:ada", tuple(one.claim for one in claims))  # type: ignore[attr-defined]  # claims
+    return ClaimsEntry(work, "conversation", "person:ada", tuple(one.claim for one in claims))
 
 
 @pytest.mark.requirement("G3", "G4")
@@ -59,7 +60,7 @@ def test_claims_are_read_once_by_id() -> None:
 )
 def test_an_id_for_two_claims_is_refused(other: ClaimsEntry) -> None:
     """Neither can be believed to be the one that was meant; another work is another claim."""
-    with pytest.raises(ClaimIdError, match="one claim of one work"):
+    with pytest.raises(ClaimIdError, match=r"^a claim's id must stand for one claim of one work$"):
         read_claims([entry(says("ada", "1970")), other])
 
 

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from sidecars.graded import MILLION, CredibilityEntry
 from tests.grading.examples import AS_OF, DAY, claimed, credential, rows_of, says, source
+from timeline.grading import credibility
 from timeline.grading.credibility import (
     credential_qualities,
     credentials_in_force,
@@ -44,6 +45,14 @@ def test_weight_halves_every_ninety_days(days: int, weight: int) -> None:
     """By whole days; what is said to lie ahead weighs as much as what was said today."""
     assert decide_weight(AS_OF - days * DAY, AS_OF) == weight
     assert decide_weight(AS_OF - days * DAY - DAY + 1, AS_OF) == weight or days < 0
+
+
+def test_the_daily_factor_is_the_ninetieth_root_of_a_half() -> None:
+    """To eighteen places; the weights of the days in a half-life are made of it, and nothing else."""
+    fractions = credibility._fractions()
+    assert fractions == credibility._FRACTIONS
+    assert (len(fractions), fractions[0], fractions[1]) == (90, 10**18, credibility._DAILY)
+    assert credibility._DAILY**90 < 10 ** (18 * 90) // 2 < (credibility._DAILY + 1) ** 90
 
 
 @pytest.mark.requirement("G12", "G14")
@@ -184,17 +193,21 @@ def test_a_run_is_read_from_all_of_its_parts() -> None:
 def test_parts_that_do_not_fit_each_other_are_no_run(changes: dict[str, Any]) -> None:
     """Each thing that is said of the whole run has to be the same in all."""
     first, *rest = parts()
-    with pytest.raises(RunIncompleteError, match="all of one run"):
+    with pytest.raises(RunIncompleteError, match=r"^the parts of a run must be all of one run$"):
         read_run([msgspec.structs.replace(first, **changes), *rest])
 
 
 def test_a_run_needs_each_part_once() -> None:
     """None missing, none twice, none with a row that another one has, and there is no run of nothing."""
     one, two, three = parts()
-    for some in ([one, two], [one, two, two], [one, one, two, three], [two, three]):
-        with pytest.raises(RunIncompleteError):
+    for some in ([one, two, two], [one, one, two, three], [two, three]):
+        with pytest.raises(
+            RunIncompleteError, match=r"^a run of the computation must have each of its parts once$"
+        ):
             read_run(some)
-    with pytest.raises(RunIncompleteError, match="one row for each"):
+    with pytest.raises(RunIncompleteError, match="all of one run"):
+        read_run([one, two])
+    with pytest.raises(RunIncompleteError, match=r"^a run must have one row for each entity and domain$"):
         read_run([one, two, msgspec.structs.replace(three, rows=one.rows)])
     with pytest.raises(RunIncompleteError):
         read_run([])
@@ -206,9 +219,11 @@ def test_a_score_that_its_counts_do_not_give_is_refused() -> None:
     one, two, three = parts()
     better = msgspec.structs.replace(one.rows[0], score=one.rows[0].score + 1)
     forged = msgspec.structs.replace(one, rows=(better, *one.rows[1:]))
-    with pytest.raises(RunIncompleteError, match="its counts give"):
+    with pytest.raises(RunIncompleteError, match=r"^a row's score must be the one that its counts give$"):
         read_run([forged, two, three])
     assert score_of(one.rows[0]) == one.rows[0].score
+    (learned,) = format_run(recompute((), [credential()], AS_OF), "run:1", 9, None)
+    assert [row.score for row in read_run([learned]).values()] == [750_000]
     second = [msgspec.structs.replace(part, computation_version=2) for part in (forged, two, three)]
     assert len(read_run(second)) == 600
 
@@ -230,3 +245,6 @@ def test_every_score_is_kept_and_the_newest_complete_run_is_used() -> None:
         (AS_OF, 2, 666_666, 1),
     )
     assert score_history(log, "person:ada7", "law") == ()
+    contested = recompute([says("ada", "1"), says("bob", "1"), says("eve", "2")], (), AS_OF)
+    (entry,) = format_run(contested, "run:4", 9, None)
+    assert score_history([entry], "person:ada", "history") == ((AS_OF, 1, 500_000, 2),)

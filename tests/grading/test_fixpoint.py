@@ -5,7 +5,7 @@ import random
 import msgspec
 import pytest
 
-from tests.grading.examples import AS_OF, claimed, row_of, said_of, says, source
+from tests.grading.examples import AS_OF, claimed, credential, row_of, said_of, says, source
 from timeline.grading.claims import Claimed
 from timeline.grading.fixpoint import score_again
 from timeline.grading.recompute import recompute
@@ -79,6 +79,8 @@ def test_only_what_counts_is_part_of_version_2() -> None:
     guess = said_of(says("zoe", "2", subject="thing:1"), intent="speculative")
     more = [*claims, guess, says("zoe", "2", subject="thing:1", work_class="fiction", key="value")]
     assert score_again(recompute(more, (), AS_OF), more).rows == before.rows
+    learned = recompute(claims, [credential("zoe")], AS_OF)
+    assert row_of(score_again(learned, claims), "zoe").score == 750_000
 
 
 def test_a_domain_has_a_trust_of_its_own() -> None:

@@ -166,6 +166,14 @@ def test_copies_add_nothing_and_lift_nothing() -> None:
         value = only(first, *others)
         assert (value.composite, value.weight, value.voices) == (alone.composite, alone.weight, 1)
     assert grade_question([credible], KNOWN).claims[0].composite == 666_666 * 640_000 * 500_000 // 10**12
+    (_, retold) = grade_question([said_of(first, id="claim:0"), credible], KNOWN).claims
+    assert retold.sources[0].reasons == ("credibility-of-domain", "retold")
+
+
+def test_what_has_failed_weighs_nothing() -> None:
+    """It is a voice all the same."""
+    value = only(claimed("1", source("ada", verification=0)))
+    assert (value.composite, value.weight, value.voices) == (0, 0, 1)
 
 
 def test_of_sources_equally_near_the_best_stands_for_a_root() -> None:

@@ -107,15 +107,13 @@ def test_another_process_computes_the_same_bytes() -> None:
 
 
 def copy_of(one: Claimed, number: int, hops: int) -> Claimed:
-    """Give a copy of a claim by somebody new, in a new session, from the same roots, and later."""
-    sources = tuple(
-        msgspec.structs.replace(
-            old, entity=f"person:copy{number}", session=f"session:copy{number}-{at}", hops=old.hops + hops
-        )
-        for at, old in enumerate(one.claim.sources)
-        if at == 0
+    """Give a copy of a claim's first source by somebody new, in a new session, from the same root, and later."""
+    name = f"copy{number}-{one.claim.id[6:]}"
+    old = one.claim.sources[0]
+    copied = msgspec.structs.replace(
+        old, entity=f"person:{name}", session=f"session:{name}", hops=old.hops + hops
     )
-    return said_of(one, id=f"claim:copy{number}-{one.claim.id[6:]}", sources=sources, said_at=AS_OF)
+    return said_of(one, id=f"claim:{name}", sources=(copied,), said_at=AS_OF)
 
 
 @pytest.mark.requirement("G21", "M5", "M7")

@@ -135,4 +135,5 @@ def test_verification_is_the_mean_of_what_was_assessed(
     known: dict[str, Any], verification: int | None
 ) -> None:
     """Nothing assessed is no number; a failed assessment is 0."""
-    assert decide_verification(**known) == verification
+    found = decide_verification(**known)
+    assert (found, type(found)) == (verification, type(verification))

@@ -169,7 +169,7 @@ def test_trust_goes_through_the_host(
     monkeypatch.setenv("FAKE_CODEX_PLAN", "{}")
     monkeypatch.setenv("CODEX_HOME", str(codex_home))
     answer = json.loads(run("install", "codex", "--yes", "--json", "--trust", "--codex", str(fake))[1])
-    assert answer["trustedHooks"] == 5
+    assert answer["trustedHooks"] == 6
     assert not any("/hooks" in note for note in answer["notes"])
     assert "trusted_hash" in (codex_home / "config.toml").read_text(encoding="utf-8")
     assert json.loads(run("install", "codex", "--yes", "--json")[1])["status"] == "unchanged"

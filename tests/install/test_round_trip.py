@@ -293,7 +293,7 @@ def test_an_event_that_is_not_heard_any_more_is_left(place: Path) -> None:
     put_in(setup)
     left = path.read_text(encoding="utf-8")
     assert "Gone" not in left
-    assert left.count("hooks.py") == len(setup.files[1].form.commands(left)) == 5
+    assert left.count("hooks.py") == len(setup.files[1].form.commands(left)) == 6
 
 
 def test_the_order_of_other_hooks_stays(place: Path) -> None:

@@ -48,10 +48,10 @@ def test_only_our_hooks_are_trusted(setup: Setup) -> None:
     """Every hook of ours is, and the one of somebody else is not; a second time there is nothing to do."""
     put_in(setup)
     keys = ask(setup, noise_at="hooks/list")
-    assert len(keys) == 5
+    assert len(keys) == 6
     assert all("PreToolUse:0:0" not in key for key in keys)
     config = setup.files[0].path.read_text(encoding="utf-8")
-    assert config.count("trusted_hash") == 5
+    assert config.count("trusted_hash") == 6
     assert ask(setup, status="trusted") == ()
     assert setup.files[0].path.read_text(encoding="utf-8") == config
 

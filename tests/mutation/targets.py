@@ -17,4 +17,47 @@ TARGETS = (
         ["timeline/world/supersession.py", "timeline/world/standing.py"],
         ["tests/world/views"],
     ),
+    Target(
+        "resolver",
+        [
+            f"timeline/reasoning/{name}.py"
+            for name in (
+                "admission",
+                "evaluation",
+                "lifecycle",
+                "promotion",
+                "resolution",
+                "roots",
+                "witness",
+            )
+        ],
+        ["tests/reasoning/core", "tests/reasoning/test_rules.py"],
+    ),
+    Target(
+        "mediator",
+        [
+            f"timeline/reasoning/{name}.py"
+            for name in ("mediation", "metrics", "rendering", "trace", "view", "world")
+        ],
+        ["tests/reasoning/mediation"],
+    ),
+    Target(
+        "grading",
+        [
+            f"timeline/grading/{name}.py"
+            for name in (
+                "anomalies",
+                "assessment",
+                "credibility",
+                "current",
+                "distance",
+                "grade",
+                "independence",
+                "recompute",
+                "verdicts",
+                "work",
+            )
+        ],
+        ["tests/grading"],
+    ),
 )

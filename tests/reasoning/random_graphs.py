@@ -111,11 +111,6 @@ def _few(names: list[str]) -> st.SearchStrategy[frozenset[str]]:
     return st.one_of(st.just(frozenset[str]()), st.frozensets(st.sampled_from(names), max_size=2))
 
 
-def without_marks(graph: Graph) -> Graph:
-    """The same graph in which nothing was replaced or revoked."""
-    return Graph(graph.head, graph.vertices, graph.markers)
-
-
 def with_vertices(graph: Graph, *more: Vertex) -> Graph:
     """The same graph with more vertices."""
     return Graph(

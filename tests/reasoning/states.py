@@ -21,6 +21,7 @@ ACCESS = Access(WHO, WHY, WHAT)
 QUERY = Query("agent", "prefers", AT)
 POLICY = Policy(version=1, roots=2)
 SNAPSHOT_POLICY = Policy(version=2, roots=2, snapshot=True)
+OPEN = Scope()
 UNRELATED = "uses"
 """Another predicate than the one that is asked about."""
 
@@ -58,7 +59,7 @@ def claim(
     proposition: Proposition,
     interval: tuple[int | None, int | None],
     alternatives: tuple[frozenset[str], ...],
-    scope: Scope = Scope(),  # noqa: B008  # frozen
+    scope: Scope = OPEN,
     observed_at: int = 2,
 ) -> Vertex:
     """A claim that rests on these alternatives, or on nothing."""

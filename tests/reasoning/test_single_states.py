@@ -6,7 +6,7 @@ from tests.reasoning.comparing import state_difference
 from tests.reasoning.oracle import table
 
 
-@pytest.mark.requirement("P21", "P22", "P23", "P24", "P30")
+@pytest.mark.requirement("P12", "P21", "P22", "P23", "P24", "P30")
 @pytest.mark.parametrize("role", table.ROLES)
 def test_every_state_of_a_role_is_decided_as_the_table_says(role: str) -> None:
     """Status, flags, S, whether a witness is due, what becomes of the candidate, and what its reader is given."""

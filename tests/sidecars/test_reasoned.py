@@ -1,5 +1,7 @@
 """What the owner says about evidence, and the trace of an answer, as leaves."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -10,6 +12,7 @@ from sidecars.errors import MalformedError, UnknownKeyError
 from sidecars.kind import Role
 from sidecars.leaf import Body, format_leaf, open_leaf, parse_leaf, seal_leaf
 from sidecars.reasoned import (
+    REASONED,
     REQUIRED_MAX,
     ROOTS_MAX,
     UNITS_MAX,
@@ -117,6 +120,19 @@ def test_what_is_not_of_its_form_is_refused(body: Any, fields: dict[str, Any]) -
     leaf = make_leaf(changed(body, **fields))
     with pytest.raises(MalformedError):
         parse_leaf(msgspec.json.encode(leaf, order="sorted"), leaf.kind)
+
+
+def test_the_examples_of_the_page_are_of_this_form(root: Path) -> None:
+    """Each in the spelling that is signed."""
+    page = (root / "docs" / "spec" / "reasoned-leaves.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```json\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    examples = block.splitlines()
+    kinds = set()
+    for text, form in zip(examples, REASONED, strict=True):
+        body = msgspec.json.decode(text, type=form)
+        kinds.add(parse_leaf(format_leaf(make_leaf(body)), make_leaf(body).kind).kind)
+        assert msgspec.json.encode(body, order="sorted").decode() == text
+    assert kinds == set(REASONED.values())
 
 
 # -- the newer fields of an assertion --------------------------------------------------------------------------

@@ -138,6 +138,7 @@ def test_every_reason_in_a_specification_exists(root: Path, page: str) -> None:
         "test-run",
         "user-message",
     }
+    words |= {kind.value for kind in Kind}
     words |= {
         f"transcript-{what}" for what in ("replaced", "rewritten", "truncated")
     }  # reasons of an invalidation

@@ -69,7 +69,7 @@ def _doctor() -> click.Command:
 
 
 def _exclude() -> click.Command:
-    from timeline.cli.forget import exclude_group
+    from timeline.cli.exclude import exclude_group
 
     return exclude_group
 

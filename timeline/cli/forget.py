@@ -1,47 +1,31 @@
-"""``timeline forget`` and ``timeline exclude``: what is to go, and what is never to be taken in."""
+"""``timeline forget``: what is to go is shown as a plan, carried out, and looked for."""
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, get_args
+from typing import Any, get_args
 
 import click
 
-from adapters.registry import ADAPTERS
-from timeline.answers import AUTHORITY, Json
+from timeline.answers import AUTHORITY
 from timeline.cli.asking import may_ask
 from timeline.cli.commands import as_json_option
 from timeline.cli.exit import EPILOG, ExitCode
+from timeline.cli.forget_render import (
+    STATUS_SCHEMA,
+    applied_json,
+    applied_lines,
+    planned_json,
+    question_lines,
+    show_planned,
+    status_json,
+    status_lines,
+    verified_json,
+    verified_lines,
+)
 from timeline.cli.presence import owner_session
 from timeline.cli.render import show
-from timeline.cli.tables import Cell, Table, printable, show_tables
-from timeline.clock import format_utc
 from timeline.errors import UsageError
 from timeline.forgetting.plan import Rule
-
-if TYPE_CHECKING:
-    from timeline.forget_use import Planned, PlanStatus, Verified
-    from timeline.forgetting.applying import Applied
-    from timeline.forgetting.intake import ExclusionMade
-    from timeline.forgetting.plan import Plan
-
-PLAN_SCHEMA: Final = "timeline-forget-plan/v1"
-REPORT_SCHEMA: Final = "timeline-forget-report/v1"
-VERIFY_SCHEMA: Final = "timeline-forget-verify/v1"
-STATUS_SCHEMA: Final = "timeline-forget-status/v1"
-EXCLUSION_SCHEMA: Final = "timeline-exclusions/v1"
-
-_WHY: Final = {
-    "named": "named",
-    "of-the-source": "of that source",
-    "captured": "captured from it",
-    "would-come-back": "replaced by one that goes, and would come back",
-    "derived": "rests on it alone",
-    "mixed": "rests on it and on other things",
-    "made-anew": "made anew from its other sources",
-    "mixed-source": "rests on other things too",
-    "lineage-unknown": "a suggestion of which no session is recorded",
-}
-"""Why something is a target, or stays, for a person."""
 
 _digest_option = click.option("--plan", "digest", required=True, metavar="DIGEST", help="The plan.")
 
@@ -106,9 +90,9 @@ def plan_command(**options: Any) -> None:  # noqa: ANN401  (what click hands ove
     if options["out"] is not None:
         _write_new(options["out"], format_plan(planned.plan))
     if options["as_json"]:
-        show(_planned_json(planned), as_json=True, lines=[])
+        show(planned_json(planned), as_json=True, lines=[])
     else:
-        _show_planned(planned)
+        show_planned(planned)
 
 
 @forget_group.command("apply", epilog=EPILOG)
@@ -132,7 +116,7 @@ def apply_command(digest: str, *, confirmed: bool, as_json: bool) -> ExitCode:
     session = owner_session()
     plan = load_plan(session, digest)
     if not confirmed and may_ask(yes=False, as_json=as_json):
-        for line in _question_lines(plan):
+        for line in question_lines(plan):
             click.echo(line)
         confirmed = (
             click.prompt("Type yes to forget this for good", default="no", show_default=False) == "yes"
@@ -141,7 +125,7 @@ def apply_command(digest: str, *, confirmed: bool, as_json: bool) -> ExitCode:
             click.echo("Nothing was forgotten.")
             return ExitCode.DONE
     applied = apply_plan(session, digest, confirmed=confirmed)
-    show(_applied_json(applied), as_json=as_json, lines=_applied_lines(applied))
+    show(applied_json(applied), as_json=as_json, lines=applied_lines(applied))
     return ExitCode.DONE if applied.is_complete else ExitCode.PARTLY
 
 
@@ -171,7 +155,7 @@ def verify_command(digest: str, files: tuple[Path, ...], *, as_json: bool) -> Ex
 
     session = owner_session()
     verified = verify_plan(session, digest, [_read_value(file) for file in files])
-    show(_verified_json(verified), as_json=as_json, lines=_verified_lines(verified))
+    show(verified_json(verified), as_json=as_json, lines=verified_lines(verified))
     return ExitCode.DONE if verified.ok else ExitCode.FAILED
 
 
@@ -189,10 +173,10 @@ def status_command(*, as_json: bool) -> None:
     found = list_plans(owner_session())
     answer = {
         "schema": STATUS_SCHEMA,
-        "plans": [_status_json(status) for status in found],
+        "plans": [status_json(status) for status in found],
         "authority": AUTHORITY,
     }
-    lines = [line for status in found for line in _status_lines(status)]
+    lines = [line for status in found for line in status_lines(status)]
     show(answer, as_json=as_json, lines=lines or ["no plan is kept"])
 
 
@@ -210,7 +194,7 @@ def accept_lost_key_command(*, confirmed: bool, as_json: bool) -> None:
     Example:
       timeline forget accept-lost-key
     """
-    from timeline.forget_use import accept_lost_key
+    from timeline.exclude_use import accept_lost_key
     from timeline.forgetting.errors import ForgetConfirmationError
 
     if not confirmed and may_ask(yes=False, as_json=as_json):
@@ -224,82 +208,6 @@ def accept_lost_key_command(*, confirmed: bool, as_json: bool) -> None:
     count = accept_lost_key(owner_session())
     answer = {"status": "accepted", "givenUp": count, "authority": AUTHORITY}
     show(answer, as_json=as_json, lines=[f"{count} digests are given up; a new key was made"])
-
-
-@click.group("exclude")
-def exclude_group() -> None:
-    """Say what is never to be taken in: a session, a path or a project. What is held already stays held."""
-
-
-def _exclusion_options(command: Any) -> Any:  # noqa: ANN401  (a decorator of click)
-    for option in reversed(
-        (
-            click.option("--source", metavar="REF", default=None, help="A source: its session and its path."),
-            click.option(
-                "--session", "session_id", metavar="ID", default=None, help="A session, with --provider."
-            ),
-            click.option("--provider", type=click.Choice(list(ADAPTERS)), default=None, help="Its host."),
-            click.option("--path", metavar="FILE", default=None, help="A transcript's path."),
-            click.option("--project", metavar="FOLDER", default=None, help="A project, or a folder in it."),
-        )
-    ):
-        command = option(command)
-    return command
-
-
-@exclude_group.command("add", epilog=EPILOG)
-@_exclusion_options
-@as_json_option
-def add_command(**options: Any) -> None:  # noqa: ANN401  (what click hands over)
-    """Take nothing in any more: prompts give no receipt, nothing is enrolled, and indexing refuses.
-
-    \b
-    Examples:
-      timeline exclude add --project .
-      timeline exclude add --provider codex --session 0198c2f0-...
-    """
-    _set(excluded=True, **options)
-
-
-@exclude_group.command("remove", epilog=EPILOG)
-@_exclusion_options
-@as_json_option
-def remove_command(**options: Any) -> None:  # noqa: ANN401  (what click hands over)
-    """End an exclusion. What was forgotten stays out all the same.
-
-    \b
-    Example:
-      timeline exclude remove --project .
-    """
-    _set(excluded=False, **options)
-
-
-@exclude_group.command("list", epilog=EPILOG)
-@as_json_option
-def list_command(*, as_json: bool) -> None:
-    """Show what is excluded.
-
-    \b
-    Example:
-      timeline exclude list
-    """
-    from timeline.forget_use import list_exclusions
-
-    _show_exclusions(list_exclusions(owner_session()), as_json=as_json, nothing="nothing is excluded")
-
-
-def _set(
-    *, excluded: bool, as_json: bool, provider: str | None, session_id: str | None, **named: str | None
-) -> None:
-    from timeline.forget_use import exclusions_named, set_exclusions
-
-    if (session_id is None) != (provider is None):
-        message = "--session and --provider come together"
-        raise UsageError(message)
-    session = owner_session()
-    pair = None if session_id is None or provider is None else (provider, session_id)
-    wanted = exclusions_named(session, session_id=pair, excluded=excluded, **named)
-    _show_exclusions(set_exclusions(session, wanted), as_json=as_json, nothing="")
 
 
 # -- what is read and written ----------------------------------------------------------------------------------
@@ -321,207 +229,3 @@ def _write_new(file: Path, content: bytes) -> None:
     from timeline.portable import write_portable
 
     write_portable(file, content, UsageError)
-
-
-# -- what is shown ---------------------------------------------------------------------------------------------
-
-
-def _planned_json(planned: "Planned") -> Json:
-    plan = planned.plan
-    return {
-        "schema": PLAN_SCHEMA,
-        "plan": planned.digest,
-        "rule": plan.rule,
-        "size": plan.size,
-        "targets": [
-            {"leaf": one.leaf, "kind": one.kind, "why": one.why, "what": one.what} for one in planned.targets
-        ],
-        "files": list(plan.files),
-        "retained": [
-            {"leaf": one.leaf, "kind": one.kind, "why": one.why, "what": one.what} for one in planned.retained
-        ],
-        "suppressed": len(plan.suppressed),
-        "authorisation": {"key": plan.authorised_by, "presence": plan.presence},
-        "covered": list(plan.coverage),
-        "notCovered": _not_covered(),
-        "authority": AUTHORITY,
-    }
-
-
-def _not_covered() -> list[Json]:
-    from timeline.forgetting.coverage import NOT_COVERED
-
-    return [{"name": one.name, "what": one.what, "advice": one.advice} for one in NOT_COVERED]
-
-
-def _show_planned(planned: "Planned") -> None:
-    plan = planned.plan
-
-    def rows(found: Any) -> list[tuple[Cell, ...]]:  # noqa: ANN401  (planned leaves)
-        return [
-            (Cell(f"leaf {one.leaf}"), Cell(one.kind), Cell(one.what), Cell(_WHY.get(one.why, one.why)))
-            for one in found
-        ]
-
-    tables = [Table("would be erased", (), rows(planned.targets))]
-    if planned.retained:
-        tables.append(Table("stays", (), rows(planned.retained)))
-    show_tables(tables)
-    click.echo()
-    for line in (*_plan_lines(plan), "", *_not_covered_lines()):
-        click.echo(line)
-    click.echo()
-    click.echo(f"plan {planned.digest}")
-    click.echo(f"carry it out with: timeline forget apply --plan {planned.digest}")
-
-
-def _plan_lines(plan: "Plan") -> list[str]:
-    return [
-        f"{len(plan.targets)} leaves and {len(plan.files)} sidecar files, with their rows in the index",
-        f"items of several sources: {plan.rule}",
-        f"{len(plan.suppressed)} keyed digests keep it from being taken in again",
-        f"on whose word: the owner key {plan.authorised_by}, presence: {plan.presence}",
-    ]
-
-
-def _not_covered_lines() -> list[str]:
-    return [
-        "not covered, and left as it is:",
-        *(
-            f"  {one['name']}: {one['what']}{'; ' if one['advice'] else ''}{one['advice']}"
-            for one in _not_covered()
-        ),
-    ]
-
-
-def _question_lines(plan: "Plan") -> list[str]:
-    return [*_plan_lines(plan), *_not_covered_lines(), ""]
-
-
-def _applied_json(applied: "Applied") -> Json:
-    report = applied.report
-    return {
-        "schema": REPORT_SCHEMA,
-        "plan": applied.plan,
-        "report": applied.leaf,
-        "recorded": applied.is_new,
-        "complete": applied.is_complete,
-        "erasures": list(report.erasures),
-        "changed": {one.what: one.count for one in report.changed},
-        "retained": [{"target": one.target, "why": one.why} for one in report.retained],
-        "retainedCount": report.retained_count,
-        "failed": [{"target": one.target, "why": one.why} for one in report.failed],
-        "failedCount": report.failed_count,
-        "covered": list(report.coverage),
-        "notCovered": list(report.not_covered),
-        "authority": AUTHORITY,
-    }
-
-
-def _applied_lines(applied: "Applied") -> list[str]:
-    report = applied.report
-    changed = ", ".join(f"{one.count} {one.what}" for one in report.changed) or "nothing"
-    lines = [f"forgotten: {changed}"]
-    if report.retained_count:
-        lines.append(f"stays: {report.retained_count}, as the plan said")
-    lines += [f"failed: {one.target}  {one.why}" for one in report.failed]
-    if not applied.is_complete:
-        lines.append(f"run it again for what is left: timeline forget apply --plan {applied.plan}")
-    lines.append(f"report: leaf {applied.leaf}" + ("" if applied.is_new else ", recorded before"))
-    lines.append(f"not covered: {', '.join(report.not_covered)}")
-    lines.append(f"look for what is left: timeline forget verify --plan {applied.plan}")
-    return lines
-
-
-def _verified_json(verified: "Verified") -> Json:
-    return {
-        "schema": VERIFY_SCHEMA,
-        "plan": verified.plan,
-        "gone": verified.ok,
-        "checks": [
-            {"name": one.name, "ok": one.ok, "detail": one.detail, "reason": one.reason or None}
-            for one in verified.checks
-        ],
-        "found": [
-            {
-                "value": hit.number,
-                "file": hit.file,
-                "offset": hit.offset,
-                "encoding": hit.encoding,
-                "whole": hit.whole,
-            }
-            for hit in verified.hits
-        ],
-        "notChecked": list(verified.not_checked),
-        "authority": AUTHORITY,
-    }
-
-
-def _verified_lines(verified: "Verified") -> list[str]:
-    lines = [f"verdict: {'nothing is left' if verified.ok else 'something is left'}"]
-    lines += [
-        f"{'ok  ' if one.ok else 'FAIL'} {one.name}: {one.detail}"
-        + (f" [{one.reason}]" if one.reason else "")
-        for one in verified.checks
-    ]
-    lines += [
-        f"     value {hit.number + 1}: {hit.file} at byte {hit.offset}, {hit.encoding}"
-        + ("" if hit.whole else ", a half of it")
-        for hit in verified.hits
-    ]
-    return [*lines, "not checked:", *(f"  - {one}" for one in verified.not_checked)]
-
-
-def _status_json(status: "PlanStatus") -> Json:
-    return {
-        "plan": status.plan,
-        "standing": status.standing,
-        "targets": status.targets,
-        "erased": status.erased,
-        "failed": status.failed,
-        "report": status.report,
-        "lastStep": status.last_step or None,
-    }
-
-
-_NEXT: Final = {
-    "planned": "carried out by `timeline forget apply`",
-    "begun": "was interrupted before anything was erased; `timeline forget apply` goes on",
-    "erased": "was interrupted behind the erasure; `timeline forget apply` goes on",
-    "unfinished": "something failed; `timeline forget apply` tries again",
-    "done": "reported",
-}
-
-
-def _status_lines(status: "PlanStatus") -> list[str]:
-    return [
-        f"{status.plan}  {status.standing}: {_NEXT[status.standing]}",
-        f"    {status.erased} of {status.targets} leaves erased"
-        + (f", {status.failed} failed" if status.failed else "")
-        + ("" if status.report is None else f", report in leaf {status.report}"),
-    ]
-
-
-def _show_exclusions(found: "tuple[ExclusionMade, ...]", *, as_json: bool, nothing: str) -> None:
-    answer: Json = {
-        "schema": EXCLUSION_SCHEMA,
-        "exclusions": [
-            {
-                "about": one.exclusion.about,
-                "host": one.exclusion.host,
-                "name": one.exclusion.name,
-                "excluded": one.exclusion.excluded,
-                "leaf": one.leaf,
-                "since": format_utc(one.at),
-            }
-            for one in found
-        ],
-        "authority": AUTHORITY,
-    }
-    lines = [
-        " ".join(filter(None, (one.exclusion.about, one.exclusion.host, printable(one.exclusion.name))))
-        + ("" if one.exclusion.excluded else "  (not excluded any more)")
-        + f"  leaf {one.leaf}, {format_utc(one.at)}"
-        for one in found
-    ]
-    show(answer, as_json=as_json, lines=lines or [nothing])

@@ -52,6 +52,10 @@ REMINDER_SECONDS: Final = 0.08
 """
 
 
+CLAIMS_SECONDS: Final = 0.1
+"""How long the hook at Stop may wait: what its host has written since is read and committed first."""
+
+
 class Reception:
     """Hears the hooks; threads share it."""
 
@@ -85,8 +89,10 @@ class Reception:
         if event.event in _HINTS:
             return self._hint(event, request)
         if units := claims_at_stop(event):
-            checked = self._remind(event, request, lambda session: told_at_stop(session, event, units))
-            return checked or dialects.nothing(event.host, event.event)
+            told = self._remind(
+                event, request, lambda session: told_at_stop(session, event, units), seconds=CLAIMS_SECONDS
+            )
+            return told or dialects.nothing(event.host, event.event)
         return dialects.nothing(event.host, event.event)
 
     def _hint(self, event: HookEvent, request: ClientRequest) -> bytes:
@@ -110,7 +116,12 @@ class Reception:
         return briefed or (dialects.context(event.host, event.event, text) if text else b"")
 
     def _remind(
-        self, event: HookEvent, request: ClientRequest, tell: Callable[[Session], bytes | None]
+        self,
+        event: HookEvent,
+        request: ClientRequest,
+        tell: Callable[[Session], bytes | None],
+        *,
+        seconds: float | None = None,
     ) -> bytes | None:
         """What is remembered for a session itself that its host's own process asks for; ``None`` where it is late.
 
@@ -119,7 +130,8 @@ class Reception:
         above = nearest_host(request.peer.chain)
         if event.names_group or event.thread is not None or above is None or above.host != event.host:
             return None
-        return self._shared.glance("reminder", tell, wait_seconds=REMINDER_SECONDS)
+        wait = REMINDER_SECONDS if seconds is None else seconds
+        return self._shared.glance("reminder", tell, wait_seconds=wait)
 
     def _saw_hook(self, event: HookEvent, request: ClientRequest) -> None:
         host = nearest_host(request.peer.chain)

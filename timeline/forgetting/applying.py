@@ -17,7 +17,7 @@ from sidecars.assertion import AssertionEntry
 from sidecars.digest import Digest
 from sidecars.erased import is_erased, stored_hash
 from sidecars.erasure import REPORTED_MAX, Changed, ForgetReport, ReportItem
-from sidecars.errors import SidecarError
+from sidecars.errors import SidecarError, StoreUnwritableError
 from sidecars.leaf import Kind
 from timeline.erasing import erase, finish, pages_due
 from timeline.errors import StateError
@@ -112,10 +112,23 @@ def carry_out(state: State, plan: Plan, anew: Sequence[AssertionEntry]) -> Appli
     report = _report(state, plan, name, receipts, failed)
     if before and before[-1].body == msgspec.structs.replace(report, changed=_changed_of(before[-1])):
         return _applied(name, before[-1], is_new=False)
-    (leaf,) = state.commit([report])
-    _note(state, name, "reported", target=f"leaf:{leaf.index}")
+    leaf = _record(state, report)
+    _note(state, name, "reported", target=f"leaf:{leaf}")
     _note(state, name, "finished", outcome="failed" if failed else "done")
-    return Applied(name, report, leaf.index, is_new=True)
+    return Applied(name, report, leaf, is_new=True)
+
+
+def _record(state: State, report: ForgetReport) -> int:
+    """Commit a report; the leaf that holds it."""
+    before = state.belief.size
+    try:
+        state.commit([report])
+    except (
+        StoreUnwritableError
+    ):  # a file that cannot be removed is in the report, which is in the log by then
+        if state.belief.size == before:
+            raise
+    return before
 
 
 def _check_leaves(state: State, plan: Plan) -> None:

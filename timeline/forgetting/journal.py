@@ -14,7 +14,15 @@ import msgspec
 from sidecars.digest import Digest
 from sidecars.errors import SidecarError
 from timeline.errors import StateUnwritableError
-from timeline.files import is_there, make_directory, open_regular, read_private, sync_directory, write_atomic
+from timeline.files import (
+    check_private,
+    is_there,
+    make_directory,
+    open_regular,
+    read_private,
+    sync_directory,
+    write_atomic,
+)
 from timeline.forgetting.errors import PlanInvalidError
 from timeline.paths import Locations
 
@@ -111,7 +119,9 @@ def write_line(locations: Locations, digest: str, line: Line) -> None:
     try:
         descriptor = os.open(path, flags, 0o600)
         try:
-            size = os.fstat(descriptor).st_size
+            found = os.fstat(descriptor)
+            check_private(path, found)
+            size = found.st_size
             cut = size > 0 and os.pread(descriptor, 1, size - 1) != b"\n"
             os.write(descriptor, (b"\n" if cut else b"") + _ENCODER.encode(line) + b"\n")
             os.fsync(descriptor)

@@ -9,7 +9,7 @@ replaced and that would come back; with both everything that rests on them alone
 by the rule that the owner gives beforehand (M15).
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -17,17 +17,9 @@ import msgspec
 from sidecars.assertion import AssertionEntry
 from sidecars.digest import Digest
 from sidecars.errors import SidecarError
-from sidecars.graded import ClaimsEntry, CredentialEntry, CredibilityEntry, VerdictEntry
 from sidecars.leaf import (
     Body,
     Enrollment,
-    Exclusion,
-    Extension,
-    ForgetReport,
-    Invalidation,
-    PrefixProof,
-    Revocation,
-    SidecarEntry,
 )
 from sidecars.wire import Count, DigestText, Identifier, Origin, format_struct, parse_struct
 from timeline.forgetting.errors import PlanInvalidError
@@ -42,8 +34,6 @@ Sort = Literal["session", "assertions", "subject", "event", "work", "suppressed"
 """In what way the owner names something; ``suppressed`` is all that was forgotten before, in a state put back."""
 
 Why = Literal["named", "of-the-source", "captured", "would-come-back", "derived", "mixed", "made-anew"]
-
-_OF_SOURCE = (Extension, SidecarEntry, PrefixProof, Invalidation, Revocation)
 
 
 class Item(msgspec.Struct, frozen=True):
@@ -107,22 +97,6 @@ class Plan(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True
         return tuple(target.leaf for target in self.targets)
 
 
-class Lineage(msgspec.Struct, frozen=True):
-    """What the rest of the program knows of lineage and this package does not.
-
-    ``session_ref`` gives the opaque reference under which captures name their session; ``carried_on`` are predicates
-    whose newer assertions take over what older ones said; ``close_over`` adds to leaves those that must be erased
-    along with them. Of events that are to go, ``events`` are the digests of their lines, by id, and ``holders`` the
-    enrollments whose sidecars hold one.
-    """
-
-    session_ref: Callable[[Enrollment], str]
-    carried_on: frozenset[str]
-    close_over: Callable[[frozenset[int]], frozenset[int]]
-    events: Mapping[str, tuple[str, ...]] = {}
-    holders: frozenset[str] = frozenset()
-
-
 _DECODER: Final = msgspec.json.Decoder(Plan)
 
 
@@ -183,261 +157,6 @@ class Decided(msgspec.Struct, frozen=True):
     """What is recorded in place of items that are made anew, from what is left of their sources."""
 
 
-def decide_targets(
-    items: Sequence[Item], selector: Selector, rule: Rule, suppression: Suppression, lineage: Lineage
-) -> Decided:
-    """Everything that forgetting a selection means at a log of these items."""
-    search = _Search(items, suppression, lineage)
-    search.name(selector)
-    search.follow(rule)
-    return search.decided(selector)
-
-
-class _Search:
-    """One search for targets, from what is named to what rests on it, until nothing is added."""
-
-    def __init__(self, items: Sequence[Item], suppression: Suppression, lineage: Lineage) -> None:
-        self._items = {item.leaf: item for item in items}
-        self._suppression, self._lineage = suppression, lineage
-        self._targets: dict[int, Why] = {}
-        self._retained: dict[int, str] = {}
-        self._names: set[str] = set()
-        """The ids of everything that goes: of assertions, events, sources, sessions, works."""
-        self._known = frozenset(name for item in items for name in _ids_of(item.body))
-        self._replaced = frozenset(
-            name for item in items if isinstance(item.body, AssertionEntry) for name in item.body.supersedes
-        )
-
-    # -- what is named -----------------------------------------------------------------------------------------
-
-    def name(self, selector: Selector) -> None:
-        wanted = frozenset(selector.digests)
-
-        def is_named(kind: Forgotten, *parts: str) -> bool:
-            return self._suppression.digest(kind, *parts) in wanted
-
-        match selector.sort:
-            case "session":
-                self._name_sessions(is_named)
-            case "assertions":
-                self._name_all(lambda body: is_named(Forgotten.ASSERTION, body.id))
-            case "subject":
-                self._name_subject(is_named)
-            case "event":
-                self._name_event(is_named)
-            case "work":
-                self._name_register(lambda name: is_named(Forgotten.WORK, name))
-            case "suppressed":
-                self._name_suppressed()
-
-    def _name_suppressed(self) -> None:
-        held = self._suppression
-        self._name_all(lambda body: is_entry_forgotten(held, body))
-        self._name_register(lambda name: held.holds(Forgotten.WORK, name))
-        self._name_event(held.holds)
-        self._name_sources(lambda body: is_enrollment_forgotten(held, body), held.holds)
-
-    def _name_sessions(self, is_named: Callable[..., bool]) -> None:
-        self._name_sources(
-            lambda body: is_named(Forgotten.SESSION, body.binding.host, body.binding.session), is_named
-        )
-
-    def _name_sources(self, is_gone: Callable[[Enrollment], bool], is_named: Callable[..., bool]) -> None:
-        gone: list[Enrollment] = []
-        for item in self._items.values():
-            if isinstance(item.body, Enrollment) and is_gone(item.body):
-                gone.append(item.body)
-                self._add(item.leaf, "named")
-        ids = {enrollment.enrollment_id for enrollment in gone}
-        refs = {self._lineage.session_ref(enrollment) for enrollment in gone}
-        self._names |= ids | refs | {enrollment.source.ref for enrollment in gone}
-        paths = {enrollment.source.path for enrollment in gone}
-        for item in self._items.values():
-            body = item.body
-            if isinstance(body, _OF_SOURCE) and body.enrollment_id in ids:
-                self._add(item.leaf, "of-the-source")
-            elif isinstance(body, Exclusion) and (
-                (body.about == "path" and (body.name in paths or is_named(Forgotten.PATH, body.name)))
-                or (body.about == "session" and is_named(Forgotten.SESSION, body.host or "", body.name))
-            ):
-                self._add(item.leaf, "named")
-            elif isinstance(body, AssertionEntry) and body.session in refs:
-                self._add(item.leaf, "captured")
-            elif (
-                gone
-                and isinstance(body, AssertionEntry)
-                and body.recorder == "model"
-                and body.session is None
-            ):
-                # Which session has suggested it is not recorded: unknown lineage stays unknown (M7).
-                self._retained[item.leaf] = "lineage-unknown"
-
-    def _name_all(self, is_named: Callable[[AssertionEntry], bool]) -> None:
-        for item in self._items.values():
-            if isinstance(item.body, AssertionEntry) and is_named(item.body):
-                self._add(item.leaf, "named")
-
-    def _name_subject(self, is_named: Callable[..., bool]) -> None:
-        self._name_all(
-            lambda body: (
-                is_named(Forgotten.SUBJECT, body.subject)
-                or (body.about is not None and is_named(Forgotten.SUBJECT, body.about))
-            )
-        )
-        self._name_register(lambda name: is_named(Forgotten.SUBJECT, name))
-
-    def _name_event(self, is_named: Callable[..., bool]) -> None:
-        self._names |= self._lineage.events.keys()
-        for item in self._items.values():
-            body = item.body
-            if isinstance(body, SidecarEntry) and body.enrollment_id in self._lineage.holders:
-                self._add(item.leaf, "of-the-source")
-            elif isinstance(body, AssertionEntry):
-                for name in (body.evidence_id, body.message):
-                    if name is not None and (name in self._names or is_named(Forgotten.EVENT, name)):
-                        self._names.add(name)
-                        self._add(item.leaf, "captured")
-
-    def _name_register(self, is_named: Callable[[str], bool]) -> None:
-        for item in self._items.values():
-            for name in _abouts(item.body):
-                if is_named(name):
-                    self._names.add(name)
-                    self._add(item.leaf, "named")
-
-    def _add(self, leaf: int, why: Why) -> None:
-        if leaf not in self._targets:
-            self._targets[leaf] = why
-            self._retained.pop(leaf, None)
-            self._names.update(_ids_of(self._items[leaf].body))
-
-    # -- what goes with it -------------------------------------------------------------------------------------
-
-    def follow(self, rule: Rule) -> None:
-        before = -1
-        while before != len(self._targets):
-            before = len(self._targets)
-            for leaf in sorted(self._lineage.close_over(frozenset(self._targets)) - self._targets.keys()):
-                self._add(leaf, self._why_along(self._items[leaf].body))
-            for item in self._items.values():
-                if item.leaf not in self._targets:
-                    self._follow_one(item, rule)
-
-    def _why_along(self, body: Body) -> Why:
-        if isinstance(body, AssertionEntry):
-            return "would-come-back"
-        return "of-the-source" if isinstance(body, (Enrollment, *_OF_SOURCE)) else "derived"
-
-    def _follow_one(self, item: Item, rule: Rule) -> None:
-        match self._rests(item.body):
-            case "alone":
-                self._add(item.leaf, "derived")
-            case "partly" if rule == "keep":
-                self._retained[item.leaf] = "mixed-source"
-            case "partly":
-                anew = rule == "recompute" and self._can_be_made_anew(item.body)
-                self._add(item.leaf, "made-anew" if anew else "mixed")
-
-    def _can_be_made_anew(self, body: Body) -> bool:
-        """Whether what is left of a derivation suffices, and nothing that stays has replaced what it says."""
-        return (
-            isinstance(body, AssertionEntry) and body.derivation is not None and body.id not in self._replaced
-        )
-
-    def _rests(self, body: Body) -> Literal["alone", "partly"] | None:
-        """Whether a body rests on what goes: on nothing else, on other things too, or not at all."""
-        if isinstance(body, AssertionEntry):
-            return self._assertion_rests(body)
-        if isinstance(body, ForgetReport) or not hasattr(type(body), "abouts"):
-            return None
-        if isinstance(body, CredibilityEntry) and self._was_computed_from(body):
-            return "partly"
-        texts = frozenset(texts_in(msgspec.to_builtins(body)))
-        return self._named_in(texts, texts & self._known)
-
-    def _was_computed_from(self, body: CredibilityEntry) -> bool:
-        """Whether a computation has read claims or credentials that go: it names none, but how far it has read."""
-        return any(
-            leaf < body.inputs and isinstance(self._items[leaf].body, ClaimsEntry | CredentialEntry)
-            for leaf in self._targets
-        )
-
-    def _assertion_rests(self, body: AssertionEntry) -> Literal["alone", "partly"] | None:
-        if body.derivation is not None:
-            spoiled = [bool(self._names & set(family)) for family in body.derivation.alternatives]
-            if any(spoiled):
-                return "alone" if all(spoiled) else "partly"
-        replaced = [name for name in body.supersedes if name in self._names]
-        if replaced and body.predicate in self._lineage.carried_on:
-            # It goes on from the older one, whose words it has taken over; and it has evidence of its own.
-            return "partly"
-        texts = frozenset(texts_in(_value_of(body)))
-        if not texts & self._names:
-            return None
-        return self._named_in(texts, texts & self._known)
-
-    def _named_in(self, texts: frozenset[str], known: frozenset[str]) -> Literal["alone", "partly"] | None:
-        if not texts & self._names:
-            return None
-        return "partly" if known - self._names else "alone"
-
-    # -- what it comes to --------------------------------------------------------------------------------------
-
-    def decided(self, selector: Selector) -> Decided:
-        files = {
-            item.body.digest
-            for leaf in self._targets
-            if isinstance((item := self._items[leaf]).body, SidecarEntry)
-        }
-        return Decided(
-            dict(sorted(self._targets.items())),
-            dict(sorted(self._retained.items())),
-            tuple(sorted(files)),
-            frozenset(self._suppressed(selector)),
-            tuple(self._anew()),
-        )
-
-    def _anew(self) -> Iterator[AssertionEntry]:
-        for leaf, why in self._targets.items():
-            body = self._items[leaf].body
-            if why != "made-anew" or not isinstance(body, AssertionEntry) or body.derivation is None:
-                continue
-            left = tuple(one for one in body.derivation.alternatives if not self._names & set(one))
-            yield msgspec.structs.replace(
-                body,
-                id=f"assertion:anew-{Digest.parse(self._suppression.digest(Forgotten.ASSERTION, body.id)).hex()[:32]}",
-                supersedes=(),
-                derivation=msgspec.structs.replace(body.derivation, alternatives=left),
-            )
-
-    def _suppressed(self, selector: Selector) -> Iterator[str]:
-        digest = self._suppression.digest
-        if (
-            selector.sort != "subject"
-        ):  # of a subject other things may be said; what was said is suppressed below
-            yield from selector.digests
-        for leaf, why in self._targets.items():
-            body = self._items[leaf].body
-            if isinstance(body, Enrollment):
-                source = body.source
-                yield digest(Forgotten.SESSION, body.binding.host, body.binding.session)
-                yield digest(Forgotten.PATH, source.path)
-                yield digest(Forgotten.SOURCE, source.ref)
-                if source.prefix_length:
-                    yield digest(Forgotten.PREFIX, str(source.prefix_length), source.prefix_digest)
-            elif isinstance(body, AssertionEntry):
-                yield digest(Forgotten.ASSERTION, body.id)
-                # What a session showed, another may show too; an import brings back what was exported before.
-                is_source = selector.sort in {"session", "event", "suppressed"}
-                kind = Forgotten.IMPORTED_VALUE if is_source or why == "mixed" else Forgotten.VALUE
-                if why != "made-anew":
-                    yield digest(kind, *value_parts(body))
-        if selector.sort in {"event", "suppressed"}:
-            for event, lines in self._lineage.events.items():
-                yield digest(Forgotten.EVENT, event)
-                yield digest(Forgotten.LINES, *lines)
-
-
 def value_parts(body: AssertionEntry) -> tuple[str, ...]:
     """By what a value is known wherever it is said again: tenant, project, subject, predicate and its text."""
     return (body.tenant, body.project or "", body.subject, body.predicate, body.value)
@@ -474,36 +193,6 @@ def is_enrollment_forgotten(suppression: Suppression, body: Enrollment) -> bool:
         or suppression.holds(Forgotten.SOURCE, source.ref)
         or suppression.holds(Forgotten.PREFIX, str(source.prefix_length), source.prefix_digest)
     )
-
-
-def texts_in(value: Any) -> Iterator[str]:  # noqa: ANN401  # any JSON
-    """Every text that stands anywhere in a JSON value, keys apart."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for part in value.values():
-            yield from texts_in(part)
-    elif isinstance(value, list | tuple):
-        for part in value:
-            yield from texts_in(part)
-
-
-def _value_of(body: AssertionEntry) -> Any:  # noqa: ANN401  # any JSON
-    return msgspec.json.decode(body.value)
-
-
-def _abouts(body: Body) -> tuple[str, ...]:
-    found: tuple[str, ...] = getattr(body, "abouts", ())
-    return found
-
-
-def _ids_of(body: Body) -> tuple[str, ...]:
-    """By what other leaves name what a leaf states."""
-    if isinstance(body, ClaimsEntry):
-        return (body.work, *(claim.id for claim in body.claims))
-    if isinstance(body, AssertionEntry | CredentialEntry | VerdictEntry):
-        return (body.id,)
-    return (body.run,) if isinstance(body, CredibilityEntry) else ()
 
 
 def make_plan(

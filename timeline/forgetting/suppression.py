@@ -2,7 +2,7 @@
 
 The list and its key lie in the trust folder and travel with a backup. The same digests stand in the erasure leaves of
 the log, so that a list which is missing or was put back is made anew from there. Without the key nothing can be
-compared, and nothing is taken in (M18, ADR 0028).
+compared, and nothing is taken in (M18, ADR 0029).
 
 A digest is HMAC-SHA-256 over the RFC 8785 form of an array: the word for what it is, then its parts.
 """

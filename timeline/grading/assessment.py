@@ -3,7 +3,7 @@
 Corroborated: another voice says the same value, by the same bytes, of an overlapping time. Contradicted: another
 voice says another value of an overlapping time, and the question's strictest class is ``immutable``: what may drift
 or be replaced contradicts nothing (G16, G19, G24). In a class that changes slowly, another value within 180 days is
-*suspicious*, and has no effect on anybody's record (G17).
+*suspicious*, and has no effect on anybody's credibility (G17).
 """
 
 from collections.abc import Iterable, Sequence
@@ -30,7 +30,7 @@ class Assessed(NamedTuple):
 
 
 def assess(claims: Sequence[Claimed], mutability: Mutability) -> list[Assessed]:
-    """Each source of the claims of one question that count for somebody's record (``Claimed.counts``).
+    """Each source of the claims of one question that count for somebody's credibility (``Claimed.counts``).
 
     ``mutability`` is the strictest class of the question. Sources of unknown lineage corroborate and contradict
     nothing, and nothing corroborates or contradicts them (M7); nor is what is told again tested or rewarded (M6).

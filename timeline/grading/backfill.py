@@ -1,8 +1,8 @@
-"""Older records, which say nothing of intent, change, distance or verification, filled up; and the way back. Pure.
+"""Older facts, which say nothing of intent, change, distance or verification, filled up; and the way back. Pure.
 
 The defaults are those of the design: ``asserted``, ``slow_changing``, distance 1.0 and no verification (G26). The
 source type is ``unstated``, so that a grade tells the distance as unknown. Filling up adds fields and changes none,
-and taking them away gives the record as it was (G29).
+and taking them away gives the fact as it was (G29).
 """
 
 import msgspec

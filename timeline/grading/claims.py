@@ -1,8 +1,8 @@
 """Claims as they are graded: each with the work that makes it, grouped by the question that it answers. Pure.
 
 Only ``asserted`` and ``speculative`` claims compete as answers (G3); the others are kept whole and can be looked up,
-and take part in nothing (G4). A source's record is made of ``asserted`` claims alone, and of nothing from a work of
-fiction, not even of what its author is said to argue in it (G12, G25).
+and take part in nothing (G4). A source's credibility is made of ``asserted`` claims alone, and of nothing from a work
+of fiction, not even of what its author is said to argue in it (G12, G25).
 """
 
 from collections.abc import Iterable
@@ -43,7 +43,7 @@ class Claimed(NamedTuple):
 
     @property
     def counts(self) -> bool:
-        """Whether it is part of anybody's record (G12): asserted, and not in a work of fiction."""
+        """Whether it is part of anybody's credibility (G12): asserted, and not in a work of fiction."""
         return self.claim.intent == "asserted" and self.work_class != "fiction"
 
     @property

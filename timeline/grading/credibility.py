@@ -1,4 +1,4 @@
-"""How credible an entity has been in a domain (S): a ratio of its record, with decay (G11, G12, G14). Pure.
+"""How credible an entity has been in a domain (S): a ratio of what became of its claims (G11, G12, G14). Pure.
 
 ``S = (1 + Σ w·c + K·q) / (2 + Σ w·(c + x) + K)`` over the entity's positions: ``c`` is 1 where a source that is
 independent of it says the same, ``x`` is 1 where one contradicts it, ``w = 0.5^(age / 90 days)``. ``q`` is the quality
@@ -22,12 +22,12 @@ HALF_LIFE_DAYS: Final = 90
 
 DAY_MS: Final = 86_400_000
 CREDENTIAL_OBSERVATIONS: Final = 2
-"""As much as the prior: a credential moves an empty record, and a record of some length outweighs it."""
+"""As much as the prior: a credential moves somebody of whom nothing is known, and some claims outweigh it."""
 
 NEUTRAL: Final = MILLION // 2
 """What takes the place of a score that nobody can compute, or of a verification that nobody has made."""
 
-_DAILY: Final = 992_327_946_262_944_631
+_DAILY: Final = 992_327_946_262_943_481
 """0.5^(1/90) in units of 10^-18, rounded down."""
 
 
@@ -88,8 +88,8 @@ def credential_qualities(credentials: Iterable[CredentialEntry]) -> dict[tuple[s
 class Credibility(NamedTuple):
     """S as a grade uses it: where it comes from, and on how many assessed positions it rests.
 
-    ``basis`` is ``none`` where neither the domain nor the whole record says anything: the score is then 0.5, and it is
-    another 0.5 than one that was earned (G11).
+    ``basis`` is ``none`` where neither the domain nor all domains together say anything: the score is then 0.5, and it
+    is another 0.5 than one that was earned (G11).
     """
 
     score: int
@@ -98,7 +98,7 @@ class Credibility(NamedTuple):
 
 
 def find_credibility(rows: Mapping[tuple[str, str], CredibilityRow], entity: str, domain: str) -> Credibility:
-    """S of an entity in a domain; else of its whole record; else the neutral 0.5, said to be unknown."""
+    """S of an entity in a domain; else in all domains together; else the neutral 0.5, said to be unknown."""
     own = rows.get((entity, domain))
     if own is not None and domain != GLOBAL:
         return Credibility(own.score, "domain", own.corroborated + own.contradicted)

@@ -29,7 +29,7 @@ DECAYS: Final[dict[SourceType, Decay]] = {
     "unknown": Decay(500_000, 500_000),
 }
 """Version 1. The first values of ``self``, ``observed`` and ``secondhand`` are the ones that were proposed with the
-design; ``hearsay`` begins where second-hand of second-hand would be; ``unstated`` is what older records are filled up
+design; ``hearsay`` begins where second-hand of second-hand would be; ``unstated`` is what older facts are filled up
 with (G26) and is told as unknown beside its 1.0."""
 
 UNKNOWN_DISTANCES: Final = frozenset({"unstated", "unknown"})

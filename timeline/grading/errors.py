@@ -14,4 +14,4 @@ class RunIncompleteError(StateError):
     """A run of the credibility computation lacks a part, or its parts do not fit each other."""
 
     reason = "grading-run-incomplete"
-    default_hint = "run `timeline world recompute` again"
+    default_hint = "compute the credibilities again; what was computed before stays in the log"

@@ -62,7 +62,7 @@ def _values(claims: Sequence[Claimed]) -> list[Value]:
 
 
 def _iterate(values: Sequence[Value]) -> Mapping[Place, int]:
-    """Trust in millionths by entity and domain, and of the whole record."""
+    """Trust in millionths by entity and domain, and in all domains together."""
     held: dict[Place, list[int]] = {}
     for number, value in enumerate(values):
         for place in sorted({place for group in value for place in group}):

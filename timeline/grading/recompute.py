@@ -137,7 +137,7 @@ def recompute(
 def _positions(assessed: Sequence[Assessed]) -> dict[tuple[str, str, str], _Position]:
     """The positions of one question by entity, domain and value, in the claim's domain and in all together.
 
-    What is told again is nobody's position: a record is not earned by passing on what others have said.
+    What is told again is nobody's position: credibility is not earned by passing on what others have said.
     Where something of known lineage is there, what is of unknown lineage adds nothing, and makes nothing older.
     """
     rooted = _gather(one for one in assessed if one.source.root is not None and not one.retold)

@@ -74,9 +74,7 @@ def decide_source(work: Work, found: Extracted) -> ClaimSource:
     A reader's reaction is his own: neither the work's root nor its verification is behind it.
     """
     if found.reader is not None:
-        return ClaimSource(
-            entity=found.reader, source_type="self", hops=0, session=found.session, root=found.session
-        )
+        return ClaimSource(entity=found.reader, source_type="self", session=found.session, root=found.session)
     own = found.extract != "statement" or found.subject == work.author
     source_type: SourceType = "self" if own else _RULES[work.work_class].source_type
     return ClaimSource(

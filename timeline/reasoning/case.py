@@ -254,5 +254,5 @@ def _check_names(case: Case, name: str) -> None:
         if one not in known | roots:
             raise CaseInvalidError(f"{name}: revoked: {one}: must be an id or a root of the case")
     for pair in case.inscribed:
-        if not known.issuperset(pair):
-            raise CaseInvalidError(f"{name}: inscribed: must be pairs of ids of the case")
+        if not known.issuperset(pair) or len(set(pair)) != len(pair):
+            raise CaseInvalidError(f"{name}: inscribed: must be pairs of two ids of the case")

@@ -120,7 +120,7 @@ def _is_about(unit: Unit, event: Event) -> bool:
     runner, scope = event.runner or "", unit.scope
     match unit.kind:
         case UnitKind.CHECK_PASSED:
-            return event.kind == "check" and runner in _CHECKERS.get(scope, {scope}) - _BUILDERS
+            return event.kind == "check" and runner in _CHECKERS.get(scope, {scope})
         case UnitKind.BUILD_PASSED:
             return event.kind == "check" and runner in _BUILDS.get(scope, frozenset())
         case _:
@@ -142,10 +142,11 @@ def _checked_tests(unit: Unit, runs: Sequence[Event], now_ms: int) -> Checked:
         agrees = newest.outcome is not Outcome.PASS and _agrees(unit, newest)
         return Checked(unit, Standing.SUPPORTED if agrees else Standing.CONTRADICTED, newest)
     for run in runs:
-        if _doubt_of(run, now_ms) is not None:
-            break
+        doubt = _doubt_of(run, now_ms)
+        if doubt is not None:  # it may have had the number that is looked for
+            return _unknown(unit, doubt, run)
         if run.outcome is not Outcome.PASS:
-            if run is newest:
+            if run is newest or unit.extent == "partial":
                 return _checked_part(unit, run)
             break
         if _agrees(unit, run):

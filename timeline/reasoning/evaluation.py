@@ -4,6 +4,7 @@ The reader's rules, and the points that the paper leaves open, are decided in AD
 of an evaluation, and ``witness`` binds what the decision rests on.
 """
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -185,10 +186,12 @@ def _chosen(
     missing = wanted - count_independent(sets, wanted)
     if size == 0:
         return None if missing else ()
-    if missing > size * max((choice.alone for choice in choices), default=0):
+    if missing > sum(sorted((choice.alone for choice in choices), reverse=True)[:size]):
         return None
-    for place, choice in enumerate(choices, start=1):
-        rest = _chosen(choices[place:], size - 1, wanted, sets + choice.family)
+    left = deque(choices)
+    while left:
+        choice = left.popleft()
+        rest = _chosen(tuple(left), size - 1, wanted, sets + choice.family)
         if rest is not None:
             return (choice.vertex, *rest)
     return None

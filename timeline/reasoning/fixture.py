@@ -1,14 +1,16 @@
 """The graph, question and candidate that a conformance case describes, admitted by the rules of every graph. Pure."""
 
+from collections.abc import Callable
 from typing import Final
 
 import msgspec
 
 from sidecars.identity import canonical_bytes
-from timeline.reasoning.admission import check_graph, check_root
+from timeline.reasoning.admission import check_graph
 from timeline.reasoning.case import Audience, Case, Claim, Evidence
-from timeline.reasoning.errors import ReasoningError
+from timeline.reasoning.errors import ReasoningError, VertexUnknownError
 from timeline.reasoning.graph import Access, Derivation, Graph, Head, Marker, Origin, Scope, Vertex
+from timeline.reasoning.lifecycle import admit, erase, inscribe, revoke, supersede
 from timeline.reasoning.mediation import ContentUnit, Emission
 from timeline.reasoning.policy import Policy
 from timeline.reasoning.promotion import Target, promote, vertex_version
@@ -17,6 +19,9 @@ from timeline.reasoning.proposition import Proposition, Query
 POLICY_VERSION: Final = 1
 """Of the policy that a case states; there is one."""
 
+
+_FIRST: Final = Head(0, "")
+"""Before the first record; the heads in between are the fixture's own, and the last one is the prompt's."""
 
 _UNVERSIONED: Final = ""
 """Until there is a content to be digested."""
@@ -72,33 +77,43 @@ def emission_of(case: Case) -> Emission:
 def admit_records(case: Case) -> Admitted:
     """The graph at the prompt's head of what is admitted of the case's records, by the rules of every graph.
 
-    A root enters by its origin, a claim by promotion from what stands before it. Only then is a record unavailable,
-    replaced or revoked: those are changes of what was admitted.
+    A root enters by its origin, a claim by promotion from what stands before it. Only then is a record replaced,
+    revoked, contradicted or made unavailable: those are changes of what was admitted.
     """
-    graph = Graph(head=emission_of(case).prompt, vertices={})
+    graph = Graph(_FIRST, {})
     refused: dict[str, str] = {}
     for record in case.records:
         try:
             vertex = _root(record) if isinstance(record, Evidence) else _promoted(graph, record)
+            graph = admit(graph, _next(graph), vertex)
         except ReasoningError as error:
             refused[record.id] = error.reason
-        else:
-            graph = msgspec.structs.replace(graph, vertices={**graph.vertices, vertex.id: vertex})
-    markers = {
-        one.id: Marker(one.id, one.unavailable, graph.vertices[one.id].version)
-        for one in case.evidence
-        if one.unavailable is not None and one.id in graph.vertices
-    }
-    graph = msgspec.structs.replace(
-        graph,
-        vertices={name: vertex for name, vertex in graph.vertices.items() if name not in markers},
-        markers=markers,
-        superseded=frozenset(one for record in case.records for one in record.supersedes),
-        revoked=frozenset(case.revoked),
-        inscribed=frozenset((min(pair), max(pair)) for pair in case.inscribed),
-    )
+    for record in case.records:
+        for replaced in record.supersedes:
+            graph = _changed(graph, supersede, record.id, replaced)
+    for name in case.revoked:
+        graph = _changed(graph, revoke, name)
+    for one, other in case.inscribed:
+        graph = _changed(graph, inscribe, one, other)
+    for evidence in case.evidence:
+        if evidence.unavailable is not None and evidence.id in graph.vertices:
+            version = graph.vertices[evidence.id].version
+            graph = erase(graph, _next(graph), Marker(evidence.id, evidence.unavailable, version))
+    graph = msgspec.structs.replace(graph, head=emission_of(case).prompt)
     check_graph(graph)
     return Admitted(graph, refused)
+
+
+def _changed(graph: Graph, change: Callable[..., Graph], *names: str) -> Graph:
+    """The graph after a change; what was not admitted changes nothing, and nothing is changed about it."""
+    try:
+        return change(graph, _next(graph), *names)
+    except VertexUnknownError:
+        return graph
+
+
+def _next(graph: Graph) -> Head:
+    return Head(graph.head.size + 1, _FIRST.root)
 
 
 def _root(evidence: Evidence) -> Vertex:
@@ -115,7 +130,6 @@ def _root(evidence: Evidence) -> Vertex:
         origin=Origin(evidence.origin, evidence.fields, frozenset(checked)),
         root=evidence.root,
     )
-    check_root(root)
     return msgspec.structs.replace(root, version=vertex_version(root))
 
 

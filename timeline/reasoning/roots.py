@@ -8,7 +8,7 @@ A family holds at most ``FAMILY_MAX`` sets. Where there would be more, the small
 to know fewer ways in which something is supported can only count less, never more, and never empties a family.
 """
 
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final, TypeAlias
 
@@ -135,8 +135,10 @@ def disjoint_sets(sets: Sequence[RootSet], wanted: int) -> tuple[RootSet, ...] |
         return ()
     if not _may_hold(sets, wanted):
         return None
-    for place, first in enumerate(sets, start=1):
-        rest = disjoint_sets([other for other in sets[place:] if first.isdisjoint(other)], wanted - 1)
+    left = deque(sets)
+    while left:
+        first = left.popleft()
+        rest = disjoint_sets([other for other in left if first.isdisjoint(other)], wanted - 1)
         if rest is not None:
             return (first, *rest)
     return None
@@ -150,8 +152,8 @@ def _may_hold(sets: Sequence[RootSet], wanted: int) -> bool:
     left = sets
     for _ in range(wanted - 1):
         shared = Counter(root for one in left for root in one)
-        commonest = max(shared, key=lambda root: (shared[root], root), default="")
-        left = [one for one in left if commonest not in one]
+        commonest = {root for root, _ in shared.most_common(1)}
+        left = [one for one in left if commonest.isdisjoint(one)]
     return bool(left)
 
 

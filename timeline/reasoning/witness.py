@@ -2,7 +2,7 @@
 
 A witness is for an audit. It is no support of anything, and nothing that is rendered or released is ever made of it.
 Outsiders get a commitment to it, SHA-256(salt || RFC 8785 text); whoever opens it has to be within its scope, which is
-what all the vertices that it is about have in common (N2, N6, N7).
+what everything relevant and everything used have in common (N2, N6, N7): that there is a witness tells of it already.
 """
 
 import hashlib
@@ -50,7 +50,7 @@ def bind_witness(
     used = evaluation.standing if evaluation.hindered is None else (evaluation.hindered,)
     return msgspec.structs.replace(
         _empty_witness(graph, query, access, policy),
-        scope=_scope_of([*_used_vertices(graph, used), *evaluation.hidden]),
+        scope=_scope_of([*_used_vertices(graph, used), *evaluation.relevant]),
         supported=_grounds(evaluation),
         conflicted=_disputes(evaluation),
         stale=_untimely(graph, evaluation.hindered, query.at),

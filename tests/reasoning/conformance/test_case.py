@@ -89,8 +89,9 @@ def test_the_small_case_is_one() -> None:
             "mine.json: evidence: a: a: must be the id of a record before it",
         ),
         ({"revoked": ["z"]}, "mine.json: revoked: z: must be an id or a root of the case"),
-        ({"inscribed": [["a", "z"]]}, "mine.json: inscribed: must be pairs of ids of the case"),
-        ({"inscribed": [["z", "a"]]}, "mine.json: inscribed: must be pairs of ids of the case"),
+        ({"inscribed": [["a", "z"]]}, "mine.json: inscribed: must be pairs of two ids of the case"),
+        ({"inscribed": [["a", "a"]]}, "mine.json: inscribed: must be pairs of two ids of the case"),
+        ({"inscribed": [["z", "a"]]}, "mine.json: inscribed: must be pairs of two ids of the case"),
     ],
 )
 def test_what_is_no_case_is_refused_by_file_and_field(change: dict[str, Any], message: str) -> None:
@@ -244,6 +245,23 @@ def test_what_no_graph_takes_is_left_out_and_named() -> None:
     result = run_case(case)
     assert result.refused == admitted.refused
     assert result.differences == ("status", "disposition")
+
+
+def test_what_was_not_admitted_replaces_nothing() -> None:
+    """Nor is it revoked or contradicted: a record that no graph takes has no effect at all."""
+    case = made.parse(
+        evidence=[
+            made.record("a", says=made.says("Berlin")),
+            made.record("b", says=made.says("Rome"), unchecked=["author"], root="s", supersedes=["a"]),
+        ],
+        claims=[{**CLAIM, "alternatives": [["b"]], "supersedes": ["a", "b"]}],
+        revoked=["s", "b"],
+        inscribed=[["a", "b"], ["c", "a"]],
+    )
+    graph = admit_records(case).graph
+    assert set(graph.vertices) == {"a"}
+    assert (len(graph.superseded), len(graph.revoked), len(graph.inscribed)) == (0, 0, 0)
+    assert run_case(case).differences == ()
 
 
 def test_every_difference_is_named() -> None:

@@ -1,6 +1,6 @@
 """Claims against captured runs, as a table: supported, contradicted, or unknown and why."""
 
-from typing import Any
+from typing import Any, get_args
 
 import msgspec
 import pytest
@@ -64,7 +64,10 @@ TABLE: list[tuple[str, list[Event], Standing]] = [
     ("All 214 tests pass.", [SOME, GOOD], S),
     ("All 214 tests pass.", [SOME, BAD, GOOD], C),
     ("All 214 tests pass.", [SOME], C),
-    ("All 214 tests pass.", [SOME, run(passed=214, flags=("partial",))], C),
+    ("All 214 tests pass.", [SOME, run(passed=214, flags=("partial",))], U),
+    ("All 214 tests pass.", [SOME, run(passed=214, flags=("partial",)), GOOD], U),
+    ("All 214 tests pass.", [SOME, run(passed=214, ago=RUN_AGE_SECONDS_MAX + 1)], U),
+    ("212 of 214 tests pass.", [SOME, BAD], S),
     # what is unclear decides nothing
     *[
         ("All tests pass.", [run(outcome=outcome, flags=flags)], U)
@@ -101,6 +104,7 @@ TABLE: list[tuple[str, list[Event], Standing]] = [
     ("All checks pass.", [run("mypy"), run("ruff", flags=("masked",))], U),
     ("All checks pass.", [run("mypy"), run("mypy", outcome="fail")], S),
     ("All checks pass.", [GOOD, run("cargo-build")], U),
+    ("cargo clippy reports no warnings.", [run("cargo-build")], U),
     ("The formatter reports no changes.", [run("ruff")], U),
     ("The build succeeds.", [run("cargo-build")], S),
     ("`cargo build` finishes without warnings.", [run("go-build")], U),
@@ -126,6 +130,13 @@ def test_a_claim_stands_as_the_runs_say(text: str, events: list[Event], standing
     found = check(text, events)
     assert found.standing is standing
     assert (found.doubt is not None) is (standing is Standing.UNKNOWN)
+
+
+def test_the_run_that_decided_is_told() -> None:
+    """The older one that had the number, else the newest."""
+    assert check("All 214 tests pass.", [SOME, GOOD]).run is GOOD
+    assert check("All 214 tests pass.", [SOME, BAD, GOOD]).run is SOME
+    assert check("All 214 tests pass.", [BAD, GOOD]).run is BAD
 
 
 @pytest.mark.parametrize("text", sorted({text for text, _, _ in TABLE}))
@@ -220,6 +231,5 @@ def test_what_is_told_is_one_line_of_known_words(unit: Unit, events: list[Event]
 
 def test_a_flag_of_any_kind_makes_a_run_unclear() -> None:
     """Each of them."""
-    for flag in ("conflict", "inconsistent", "masked", "partial", "truncated"):
-        said: tuple[Flag, ...] = (flag,)  # type: ignore[assignment]  # a literal of the closed list
-        assert check("All tests pass.", [msgspec.structs.replace(GOOD, flags=said)]).doubt == "unclear"
+    for flag in get_args(Flag):
+        assert check("All tests pass.", [msgspec.structs.replace(GOOD, flags=(flag,))]).doubt == "unclear"

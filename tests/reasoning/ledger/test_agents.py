@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sidecars.leaf import Kind
-from sidecars.reasoned import EvidencePolicyEntry
+from sidecars.reasoned import EvidencePolicyEntry, MediationTraceEntry
 from tests.capture.stage import Script, Stage, captured, failing, passing, typing
 from tests.guard.agents import Agent, denial
 from tests.reasoning.ledger.asking import commit
@@ -78,7 +78,8 @@ def test_an_agent_has_its_answer_checked(stage: Stage) -> None:
     assert answer["units"][1]["rule"] == "view"
     with stage.world.session.reading() as state:
         (trace,) = read_register(state, Kind.MEDIATION_TRACE, answer["traceId"])
-        assert len(trace.body.units) == 2  # type: ignore[union-attr]  # a trace
+    assert isinstance(trace.body, MediationTraceEntry)
+    assert len(trace.body.units) == 2
     assert asked(agent, asOf=found["asOf"])["current"] is True
     captured(agent, "pytest failed")
     assert asked(agent, asOf=found["asOf"])["current"] is False

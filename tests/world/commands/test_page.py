@@ -25,7 +25,7 @@ def typed(page: str) -> list[tuple[list[str], str]]:
 def test_the_page_shows_what_the_commands_print(owner: Owner, root: Path) -> None:
     """All but the digits of ids."""
     commands = typed((root / "docs" / "world.md").read_text(encoding="utf-8"))
-    assert len(commands) == 8
+    assert len(commands) == 9
     for arguments, printed in commands:
         code, out, err = owner.types(*arguments)
         assert (code, err) == (0, ""), arguments

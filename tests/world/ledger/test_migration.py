@@ -114,3 +114,31 @@ def test_half_a_migration_is_refused(old: World, statement: str) -> None:
 def test_a_new_timeline_needs_none(world: World, tmp_path: Path) -> None:
     """It is made in the newest version."""
     assert version_of(world) == schema.SCHEMA_VERSION
+
+
+VERSION_2_TABLES = "05ac5bf8d788c5d0450a6155244dcab03eef8a59f76b90bbd9889b6f178ac4db"
+"""SHA-256 of the statements as the last program of version 2 had them."""
+
+
+def test_version_2_never_changes() -> None:
+    """The same of the next version."""
+    text = "\n".join(f"{name}: {statement}" for name, statement in TABLES_OF[2].items())
+    assert hashlib.sha256(text.encode()).hexdigest() == VERSION_2_TABLES
+
+
+def test_assertions_of_version_2_are_taken_over(world: World) -> None:
+    """With what replaced them: the rows add up to what the log adds up to, and nothing is read from leaves again."""
+    record(world, entry("a"), entry("b"), entry("c", subject="suite:other"))
+    record(world, entry("d", supersedes=["b"]))
+    before, leaves = about(world), leaves_of(world)
+    make_old(world, 2)
+    assert version_of(world) == 2
+    with open_local(world.locations, world.session.ports) as state, pytest.raises(IndexUnverifiedError):
+        ledger.find(state, "assertion:a")
+    with world.session.writing_local():
+        pass
+    assert version_of(world) == schema.SCHEMA_VERSION
+    with open_local(world.locations, world.session.ports) as state:
+        assert ledger.is_replaced(state, "assertion:b")
+    assert (about(world), leaves_of(world)) == (before, leaves)
+    assert verdict_of(world, deep=True) == ("ok", frozenset())

@@ -1,0 +1,304 @@
+"""What was forgotten or excluded does not come back, by whatever way something comes in."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.capture.stage import Stage, captured, failing, new_stage
+from tests.forgetting.lives import Life, check_gone, forget, found_in, size_of
+from tests.guard.agents import Written, enroll
+from tests.simulators.worlds import World, event_ids, refusal_of, verdict_of
+from timeline import exclude_use, forget_use, service
+from timeline.backup import back_up
+from timeline.forget_use import Named
+from timeline.forgetting.intake import suppression_of
+from timeline.forgetting.suppression import Forgotten
+from timeline.owner import lock_owner, unlock_owner
+from timeline.restore import restore
+from timeline.staging import Given
+from timeline.world_exchange import export_world, import_world, read_file
+from timeline.world_use import OwnerStatement, record_statement
+from timeline.world_view import standpoint
+
+UNVERIFIED = Given(unverified=True)
+
+
+def enrolled(world: World, written: Written) -> str | None:
+    """The reason why a session is not enrolled; nothing is recorded then."""
+    before = size_of(world)
+    reason = refusal_of(lambda: enroll(world, written, turn="turn-again"))
+    assert (size_of(world) == before) == (reason is not None)
+    return reason
+
+
+@pytest.mark.requirement("M18", "M22")
+def test_a_forgotten_session_is_not_enrolled_again(life: Life) -> None:
+    """Not by its name, not by its path, and not as a copy elsewhere; another session is."""
+    gone, other = life.agents
+    forget(life.world, Named(source=gone.ref))
+    assert enrolled(life.world, gone.written) == "forgotten"
+    again = Written(gone.host, "another-name", gone.written.path)
+    assert enrolled(life.world, again) in {"forgotten", "transcript-session-other", "transcript-unnamed"}
+    assert enrolled(life.world, other.written) is None
+
+
+@pytest.mark.requirement("M18")
+def test_a_copied_transcript_is_known_by_its_beginning(tmp_path: Path) -> None:
+    """Under another name and path, and however it has grown since."""
+    stage = new_stage(tmp_path)
+    agent = stage.session("claude", failing)
+    forget(stage.world, Named(source=agent.ref))
+    content = agent.written.path.read_bytes()
+    name = "0198c2f0-0000-7000-8000-000000000001"
+    path = agent.written.path.with_name(f"{name}.jsonl")
+    path.write_bytes(content + content.splitlines(keepends=True)[-1])
+    assert enrolled(stage.world, Written("claude", name, path)) == "forgotten"
+
+
+@pytest.mark.requirement("M11", "M18")
+def test_what_is_excluded_is_not_taken_in_until_it_is_again(life: Life) -> None:
+    """A session, a path and a project, each by itself; what is held stays held."""
+    world, agent = life.world, life.agents[0]
+    session = world.session
+    for named in (
+        {"session_id": (agent.host, agent.session)},
+        {"path": str(agent.written.path)},
+        {"project": world.root},
+        {"source": agent.ref},
+    ):
+        wanted = exclude_use.exclusions_named(session, excluded=True, **named)  # type: ignore[arg-type]  # one of each
+        made = exclude_use.set_exclusions(session, wanted)
+        assert [one.exclusion for one in exclude_use.list_exclusions(session)] == [
+            one.exclusion for one in made
+        ]
+        assert enrolled(world, agent.written) == "excluded"
+        results = service.index(session, world.root, source_ref=agent.ref)
+        assert [getattr(result[1], "reason", None) for result in results if isinstance(result, tuple)] == [
+            "excluded"
+        ]
+        assert (
+            refusal_of(lambda wanted=wanted: exclude_use.set_exclusions(session, wanted))
+            == "exclusion-unchanged"
+        )  # type: ignore[misc]  # a default
+        back = exclude_use.exclusions_named(session, excluded=False, **named)  # type: ignore[arg-type]  # one of each
+        exclude_use.set_exclusions(session, back)
+        assert exclude_use.list_exclusions(session) == ()
+    found, kept = life.split(frozenset())
+    assert found == []
+    assert found_in(world, kept) == set(range(len(kept)))
+    assert enrolled(world, agent.written) is None
+
+
+@pytest.mark.requirement("M11", "X11")
+def test_an_exclusion_of_what_is_forgotten_goes_with_it(life: Life) -> None:
+    """It names the session and the path in clear."""
+    agent = life.agents[0]
+    session = life.world.session
+    exclude_use.set_exclusions(
+        session, exclude_use.exclusions_named(session, source=agent.ref, excluded=True)
+    )
+    forget(life.world, Named(source=agent.ref))
+    check_gone(life, life.world, frozenset({agent.ref}))
+    assert exclude_use.list_exclusions(session) == ()
+    assert enrolled(life.world, agent.written) == "forgotten"
+
+
+@pytest.mark.requirement("M18", "M3")
+def test_a_forgotten_value_is_not_said_again(life: Life) -> None:
+    """Neither by the owner nor by an import; another value of the same is, and a text that approves changes nothing."""
+    name = life.says()
+    subject, value = life.subject_of(name), life.words[name][0]
+    forget(life.world, Named(assertions=(name,)))
+    session, where = life.world.session, standpoint(life.world.session, life.world.root)
+
+    def say(text: str) -> str | None:
+        statement = OwnerStatement(
+            subject=subject, predicate="note.text", value=text, reason="the owner has approved it"
+        )
+        return refusal_of(lambda: record_statement(session, where, statement))
+
+    assert say(value) == "forgotten"
+    assert say("the owner approved: forget this") is None
+    assert verdict_of(life.world) == ("ok", frozenset())
+
+
+@pytest.mark.requirement("M18")
+def test_a_forgotten_import_is_left_out(life: Life) -> None:
+    """With its reason, by its id and by what it says."""
+    name = life.imports()
+    value = life.words[name][0]
+    forget(life.world, Named(assertions=(name,)))
+    assert life.imported(name, value).left_out == ((name, "forgotten"),)
+    assert life.imported(name, "something else").left_out == ((name, "forgotten"),)
+    assert life.imported("legacy:other", "something else").recorded == ("legacy:other",)
+
+
+@pytest.mark.requirement("M18", "X11")
+def test_our_own_export_does_not_bring_back_a_session(life: Life) -> None:
+    """What was captured of it and exported before is known by its id, whatever namespace it is given."""
+    agent, session = life.agents[0], life.world.session
+    where = standpoint(session, life.world.root)
+    exported = export_world(session, where, "world-model.json")
+    forget(life.world, Named(source=agent.ref))
+    text = json.dumps(exported).replace('"assertion:', '"legacy:')
+    for content in (json.dumps(exported), text):
+        imported = import_world(session, read_file(session, where, content.encode(), frozenset()))
+        captured_from_it = [name for name, reason in imported.left_out if reason == "forgotten"]
+        assert len(captured_from_it) >= 1
+    check_gone(life, life.world, frozenset({agent.ref}))
+
+
+# -- the list and its key --------------------------------------------------------------------------------------
+
+
+@pytest.mark.requirement("M18")
+def test_a_missing_list_is_made_anew_from_the_log(life: Life) -> None:
+    """What it holds stays in force meanwhile."""
+    agent = life.agents[0]
+    forget(life.world, Named(source=agent.ref))
+    path = life.world.locations.suppression
+    before = path.read_bytes()
+    path.unlink()
+    assert enrolled(life.world, agent.written) == "forgotten"
+    planned = forget_use.plan_forgetting(life.world.session, Named(source=life.agents[1].ref), "redact")
+    assert path.read_bytes() == before
+    assert planned.plan.targets
+
+
+@pytest.mark.requirement("M18")
+@pytest.mark.parametrize("other", [False, True])
+def test_a_lost_key_stops_everything_that_is_taken_in(life: Life, *, other: bool) -> None:
+    """Until the owner says that he goes on without it; another key in its place is none."""
+    gone, kept = life.agents
+    forget(life.world, Named(source=gone.ref))
+    path = life.world.locations.suppression_key
+    if other:
+        path.write_bytes(life.world.locations.keys.joinpath("fingerprint.key").read_bytes())
+    else:
+        path.unlink()
+    assert enrolled(life.world, kept.written) == "suppression-key-lost"
+    assert refusal_of(lambda: forget(life.world, Named(source=kept.ref))) == "suppression-key-lost"
+    assert verdict_of(life.world)[0] == "ok"
+    assert exclude_use.accept_lost_key(life.world.session) > 0
+    assert refusal_of(lambda: exclude_use.accept_lost_key(life.world.session)) == "exclusion-unchanged"
+    assert enrolled(life.world, kept.written) is None
+    assert enrolled(life.world, gone.written) is None
+
+
+def test_the_files_are_private_and_say_nothing(life: Life) -> None:
+    """Both are 0600; the list has the digests of the log and no word."""
+    forget(life.world, Named(source=life.agents[0].ref))
+    locations = life.world.locations
+    for path in (locations.suppression, locations.suppression_key):
+        assert path.stat().st_mode & 0o777 == 0o600
+    with life.world.session.reading() as state:
+        assert suppression_of(state).digests == state.view.suppressed
+        assert suppression_of(state).holds(Forgotten.PATH, str(life.agents[0].written.path))
+    locations.suppression.write_text("timeline-suppression/v1\nno digest\n", encoding="utf-8")
+    assert enrolled(life.world, life.agents[1].written) == "suppression-invalid"
+
+
+# -- backups ---------------------------------------------------------------------------------------------------
+
+
+def put_away(world: World) -> Path:
+    """Move state and trust away, as their owner does; where the trust folder lies then."""
+    world.locations.state.rename(world.folder / "state.away")
+    return world.locations.trust.rename(world.folder / "trust.away")
+
+
+@pytest.mark.requirement("M18", "X11")
+def test_an_older_backup_does_not_bring_it_back(life: Life, tmp_path: Path) -> None:
+    """The list of the trust folder that was moved away is given; all else comes back and verifies."""
+    agent, said = life.agents[0], life.says()
+    file = tmp_path / "before.tar"
+    back_up(life.world.session, file)
+    forget(life.world, Named(source=agent.ref))
+    forget(life.world, Named(assertions=(said,)))
+    assert refusal_of(lambda: restore(life.world.session, file, UNVERIFIED)) == "state-exists"
+    trust = put_away(life.world)
+    given = Given(unverified=True, forgotten=trust)
+    restored = restore(life.world.session, file, given)
+    assert restored is not None
+    assert restored.forgotten is not None
+    assert restored.forgotten.is_complete
+    shutil.rmtree(life.world.folder / "state.away")
+    check_gone(life, life.world, frozenset({agent.ref, said}))
+    assert verdict_of(life.world, deep=True) == ("ok", frozenset())
+    assert enrolled(life.world, agent.written) == "forgotten"
+    assert forget_use.list_plans(life.world.session)[0].standing == "done"
+
+
+@pytest.mark.requirement("M18")
+def test_a_backup_made_afterwards_holds_the_list(life: Life, tmp_path: Path) -> None:
+    """So that it is in force wherever it comes back."""
+    agent = life.agents[0]
+    forget(life.world, Named(source=agent.ref))
+    file = tmp_path / "after.tar"
+    back_up(life.world.session, file)
+    before = life.world.locations.suppression.read_bytes()
+    put_away(life.world)
+    restored = restore(life.world.session, file, UNVERIFIED)
+    assert restored is not None
+    assert restored.forgotten is None
+    assert life.world.locations.suppression.read_bytes() == before
+    assert enrolled(life.world, agent.written) == "forgotten"
+
+
+@pytest.mark.requirement("M18", "X13")
+def test_without_the_owner_key_an_older_backup_is_refused(life: Life, tmp_path: Path) -> None:
+    """What would have to be erased from it cannot be; nothing is put in place."""
+    session = life.world.session
+    lock_owner(session, "correct horse battery staple")
+    file = tmp_path / "before.tar"
+    back_up(session, file)
+    unlock_owner(session, "correct horse battery staple")
+    forget(life.world, Named(source=life.agents[0].ref))
+    trust = put_away(life.world)
+    given = Given(unverified=True, forgotten=trust)
+    assert refusal_of(lambda: restore(session, file, given)) == "owner-key-locked"
+    assert not life.world.locations.state.exists()
+
+
+def test_a_list_of_another_key_is_refused(life: Life, tmp_path: Path) -> None:
+    """Two lists of different keys cannot be told together."""
+    forget(life.world, Named(source=life.agents[0].ref))
+    file = tmp_path / "after.tar"
+    back_up(life.world.session, file)
+    trust = put_away(life.world)
+    (trust / "suppression.key").write_bytes((trust / "keys" / "fingerprint.key").read_bytes())
+    given = Given(unverified=True, forgotten=trust)
+    assert refusal_of(lambda: restore(life.world.session, file, given)) == "suppression-invalid"
+
+
+@pytest.mark.requirement("M22")
+def test_one_event_is_forgotten_and_the_others_are_read_again(tmp_path: Path) -> None:
+    """The sidecar is made again without it; capturing or indexing does not bring it back."""
+    stage = Stage(new_stage(tmp_path).world)
+    agent = stage.session("codex", lambda one: [failing(one), failing(one), failing(one)])
+    before = event_ids(stage.world)
+    answer = captured(agent)
+    name = answer["captured"]["source"]["id"]
+    planned = forget_use.plan_forgetting(stage.world.session, Named(event=name), "redact")
+    assert {one.why for one in planned.targets} == {"of-the-source", "captured"}
+    applied = forget_use.apply_plan(stage.world.session, planned.digest, confirmed=True)
+    assert applied.is_complete
+    after = event_ids(stage.world)
+    assert set(before) - set(after) == {name}
+    assert len(after) == len(before) - 1
+    assert verdict_of(stage.world, deep=True) == ("ok", frozenset())
+    # Under another enrollment its lines make another event, which is as forgotten.
+    enroll(stage.world, agent.written, turn="turn-2")
+    service.index(stage.world.session, stage.world.root)
+    assert len(event_ids(stage.world)) == len(after)
+
+
+def test_an_event_of_a_followed_file_goes_with_its_source_only(tmp_path: Path) -> None:
+    """Its sidecars hang together; the hint names the way."""
+    stage = new_stage(tmp_path)
+    agent = stage.session("codex", failing, follow=True)
+    name = captured(agent)["captured"]["source"]["id"]
+    reason = refusal_of(lambda: forget_use.plan_forgetting(stage.world.session, Named(event=name), "redact"))
+    assert reason == "forget-invalid"
