@@ -18,7 +18,7 @@ from sidecars.errors import MalformedError
 from sidecars.kind import Kind
 from sidecars.wire import Count, DigestText, TimeMs
 
-ROOTS_MAX: Final = 16
+ROOTS_MAX: Final = 8
 """The most independent roots that a policy may ask for."""
 
 REQUIRED_MAX: Final = 64

@@ -4,17 +4,21 @@ import json
 import shutil
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.capture.stage import Stage, captured, failing, new_stage
+from tests.consent.prompting import KINDS, Desk, report, session_of
 from tests.forgetting.lives import Life, check_gone, forget, found_in, size_of
 from tests.guard.agents import Written, enroll
-from tests.simulators.worlds import World, event_ids, refusal_of, verdict_of
+from tests.simulators.worlds import World, event_ids, new_world, refusal_of, verdict_of
 from timeline import exclude_use, forget_use, service
 from timeline.backup import back_up
+from timeline.consenting import may_spend, set_consent, spend_on_consent
 from timeline.forget_use import Named
 from timeline.forgetting.intake import suppression_of
 from timeline.forgetting.suppression import Forgotten
+from timeline.live import Live
 from timeline.owner import lock_owner, unlock_owner
 from timeline.restore import restore
 from timeline.staging import Given
@@ -302,3 +306,53 @@ def test_an_event_of_a_followed_file_goes_with_its_source_only(tmp_path: Path) -
     name = captured(agent)["captured"]["source"]["id"]
     reason = refusal_of(lambda: forget_use.plan_forgetting(stage.world.session, Named(event=name), "redact"))
     assert reason == "forget-invalid"
+
+
+# -- what the daemon does by itself ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Desk:
+    """Give a session whose prompt is written, under a standing consent."""
+    world = new_world(tmp_path / "w")
+    made = Desk(world, KINDS["codex legacy"])
+    set_consent(session_of(world), world.root, made.kind.host, follow=True, allowed=True)
+    made.at(1_000)
+    return made
+
+
+@pytest.mark.requirement("M11", "M18")
+@pytest.mark.parametrize("excluded", [True, False])
+def test_a_standing_consent_enrolls_nothing_that_is_excluded(desk: Desk, *, excluded: bool) -> None:
+    """The receipt was issued before; it waits, and nothing is spent."""
+    session = session_of(desk.world)
+    receipt = report(desk)
+    desk.talk.prompt("make the tests pass")
+    desk.write()
+    if excluded:
+        wanted = exclude_use.exclusions_named(
+            session, session_id=(desk.kind.host, desk.talk.session), excluded=True
+        )
+        exclude_use.set_exclusions(session, wanted)
+    assert may_spend(session, receipt) != excluded
+    assert (spend_on_consent(session, receipt) is None) == excluded
+    assert (len(service.list_receipts(session, desk.world.root)) == 1) == excluded
+    if excluded:
+        assert refusal_of(lambda: report(desk)) == "excluded"
+
+
+@pytest.mark.requirement("M18", "X11")
+def test_a_daemon_that_has_the_timeline_open_is_no_hindrance(life: Life) -> None:
+    """It reads the log anew, answers nothing of what is gone, and the pages are rewritten all the same."""
+    agent, session = life.agents[0], life.world.session
+    live_ = Live()
+    try:
+        daemon = msgspec.structs.replace(session, opener=live_)
+        with daemon.reading() as state:
+            before = len(state.view.sources)
+        forget(life.world, Named(source=agent.ref))
+        with daemon.reading() as state:
+            assert len(state.view.sources) == before - 1
+    finally:
+        live_.close()
+    check_gone(life, life.world, frozenset({agent.ref}))

@@ -96,6 +96,16 @@ def test_a_correction_of_the_owners_supersedes(world: World) -> None:
     assert content.proposition.value == "3"
 
 
+@pytest.mark.requirement("P35")
+def test_what_rests_on_something_replaced_is_not_said(world: World) -> None:
+    """A summary of a measurement that was corrected since."""
+    record(world, captured("a", 1))
+    record(world, derived(suggested("i", predicate="x.y"), "memory-interpretation", ("a",)))
+    assert standing(world, predicate="x.y") == "supported"
+    record(world, said("b", 2, supersedes=["a"], observed_at=OBSERVED + 1))
+    assert standing(world, predicate="x.y") == "unrecorded"
+
+
 @pytest.mark.requirement("P34", "P50")
 def test_a_revocation_takes_the_ground_away(world: World) -> None:
     """Of one assertion, and of all of a session; another complete ground keeps its support."""
@@ -257,6 +267,7 @@ def test_what_is_not_there_and_what_is_hidden_are_refused_alike(world: World) ->
         ({"privacy": "private"}, {"privacy": "shared"}),
         ({"purposes": ("payroll",)}, {}),
         ({"purposes": ("payroll",)}, {"purposes": ("payroll", "planning")}),
+        ({}, {"project": None}),
         ({"about": "person:kim"}, {}),
         ({"about": "person:kim"}, {"about": "person:lee"}),
         (
