@@ -76,6 +76,9 @@ AnomalyKind = Literal[
 
 Reason = Annotated[str, msgspec.Meta(min_length=1, max_length=REASON_CHARACTERS_MAX)]
 ValueText = Annotated[str, msgspec.Meta(min_length=1, max_length=VALUE_BYTES_MAX)]
+Classifier = Annotated[str, msgspec.Meta(pattern=r"^[a-z]{1,32}/v[0-9]{1,4}\Z")]
+"""Name and version of rules that read an intent from a wording."""
+
 ComputationVersion = Annotated[int, msgspec.Meta(ge=1, le=2)]
 Part = Annotated[int, msgspec.Meta(ge=1, le=PARTS_MAX)]
 
@@ -101,7 +104,8 @@ class ClaimSource(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_
 class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, kw_only=True):
     """One value that is claimed for one key of a subject. ``value`` is the RFC 8785 text of a JSON value.
 
-    It holds from ``valid_from`` until before ``valid_until``, each without a bound where it is absent.
+    It holds from ``valid_from`` until before ``valid_until``, each without a bound where it is absent. ``classifier``
+    names the rules that told ``intent`` from the wording; absent where somebody said it, or the class of the work.
     """
 
     id: StableId
@@ -115,6 +119,7 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaul
     sources: Annotated[tuple[ClaimSource, ...], msgspec.Meta(min_length=1, max_length=SOURCES_MAX)]
     valid_from: TimeMs | None = None
     valid_until: TimeMs | None = None
+    classifier: Classifier | None = None
 
 
 class ClaimsEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="claims", tag_field="kind"):

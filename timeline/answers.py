@@ -227,6 +227,7 @@ def index_answer(result: "IndexResult") -> Json:
         "events": result.events,
         "userMessages": result.user_messages,
         "evicted": result.evicted,
+        **({"forgotten": result.forgotten} if result.forgotten else {}),
         **_judgement(result.judgement),
         "records": tallies.records,
         "calls": tallies.calls,

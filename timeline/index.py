@@ -44,7 +44,8 @@ Progress = Callable[[int, int], None]
 class IndexResult(msgspec.Struct, frozen=True):
     """What indexing did. ``events`` are those kept but for the ``user_messages``; ``added`` and ``evicted`` too.
 
-    ``pending`` are the bytes of an unfinished last line.
+    ``pending`` are the bytes of an unfinished last line; ``forgotten`` are events that were left out, since the owner
+    had them forgotten.
     """
 
     source: EnrolledSource
@@ -58,6 +59,7 @@ class IndexResult(msgspec.Struct, frozen=True):
     judgement: Judgement
     tallies: Tallies
     pending: int
+    forgotten: int = 0
 
     @property
     def understanding(self) -> str:
@@ -194,6 +196,7 @@ def reading_work(
         judgement=judge(state.view.formats, adapter.host, reached.understanding, reached.tallies),
         tallies=reached.tallies,
         pending=reached.pending,
+        forgotten=reached.forgotten,
     )
 
 

@@ -38,6 +38,20 @@ def read_register(state: State, kind: Kind, about: str | None = None) -> tuple[R
         return tuple(_open(state, *row) for row in rows)  # type: ignore[arg-type]  # STRICT columns
 
 
+def newest_leaf(state: State, *kinds: Kind) -> int:
+    """The newest leaf of some kinds in the register, -1 where there is none; no leaf is read for it.
+
+    Raises:
+        IndexUnverifiedError: the register is not that of the log.
+        StateError: the state cannot be read.
+    """
+    marks = ", ".join("?" for _ in kinds)
+    statement = f"SELECT coalesce(max(leaf), -1) FROM register WHERE kind IN ({marks}) AND leaf < ?"  # noqa: S608  # marks only
+    with reading_register(state):
+        (row,) = state.store.query(statement, (*(kind.value for kind in kinds), state.belief.size))
+        return int(row[0])  # type: ignore[call-overload, no-any-return]  # of an INTEGER column
+
+
 def _open(state: State, index: int, hashed: bytes, salt: bytes | None, envelope: bytes | None) -> Registered:
     if salt is None or envelope is None or is_erased(salt) or leaf_hash(salt, envelope) != hashed:
         raise DigestMismatchError(f"leaf {index}: its salt and envelope must be those that were verified")

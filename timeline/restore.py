@@ -148,6 +148,9 @@ def restore_trust(
         staged = beside_for_restoring(locations)
         with workspace(staged):
             manifest = unpack_backup(file, staged, given, needs_keys=True, progress=progress)
+            given_list = given.list_beside(locations)
+            if given_list is not None:
+                take_over_list(given_list, staged)
             # An anchor as old as the backup would pass for what was accepted last.
             remove_private(staged.anchor)
             seen = Locations(locations.state, staged.trust, locations.config, staged.runtime)

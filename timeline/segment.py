@@ -45,7 +45,8 @@ class Reached(msgspec.Struct):
     """How far the indexing of a source has come; ``span_work`` moves it on.
 
     ``user_messages`` are those in all sidecars that are kept. ``open`` is the sidecar of results of calls that may
-    still be told more about.
+    still be told more about. ``forgotten`` are events that were met in this call and left out, since the owner had
+    them forgotten.
     """
 
     position: int
@@ -59,6 +60,7 @@ class Reached(msgspec.Struct):
     tallies: Tallies
     pending: int = 0
     open: SidecarEntry | None = None
+    forgotten: int = 0
 
     @property
     def looks_back_to(self) -> int | None:
@@ -127,7 +129,9 @@ def span_work(
     """
     size = source.newest.size if extension is None else extension.size
     understanding = _understanding(source, reader, reached, at_end=span.end == size)
-    settled, unsettled = _events_of(state, source, span)
+    found, suppression = _events_of(state, source, span), suppression_of(state)
+    settled, unsettled = (kept_events(suppression, events) for events in found)
+    reached.forgotten += sum(map(len, found)) - len(settled) - len(unsettled)
     evicted, bounds = _evict(reached, [*settled, *unsettled])
     given_up = _given_up(state, source, reached, bounds)
     header = msgspec.structs.replace(
@@ -264,7 +268,7 @@ def _events(
         results = [event_of(record, source_ref=ref, fingerprint_key=key) for record in records]
         said = [statement_event(statement, source_ref=ref) for statement in statements]
     found = [*said, *(event for event in results if event is not None)]
-    return sorted(kept_events(suppression_of(state), found), key=lambda event: event.sort_key)
+    return sorted(found, key=lambda event: event.sort_key)
 
 
 @contextmanager

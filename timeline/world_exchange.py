@@ -8,8 +8,6 @@ import msgspec
 from sidecars.assertion import AssertionEntry
 from sidecars.leaf import BATCH_SIZE_MAX
 from timeline.forgetting.errors import ForgottenError
-from timeline.forgetting.intake import suppression_of
-from timeline.forgetting.suppression import Forgotten
 from timeline.service import Session
 from timeline.state import State
 from timeline.world import ledger
@@ -73,13 +71,11 @@ def import_world(session: Session, records: tuple[LegacyRecord, ...]) -> Importe
     left_out = [(record.id, record.reason or "") for record in records if record.entry is None]
     done: list[Recorded] = []
     with session.writing() as state:
-        pending, suppression = [], suppression_of(state)
+        pending = []
         for record in records:
             if record.entry is None:
                 continue
-            if suppression.holds(Forgotten.ASSERTION, record.id):
-                left_out.append((record.id, ForgottenError.reason))
-            elif record.id != record.entry.id and ledger.find(state, record.id) is not None:
+            if record.id != record.entry.id and ledger.find(state, record.id) is not None:
                 # Our own export, come back: it is here already, and a copy would look like a second voice.
                 left_out.append((record.id, AssertionConflictError.reason))
             else:

@@ -1,9 +1,14 @@
 """Erasing from a timeline: what is named is in no file of ours any more, and everything else is as it was."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from sidecars.checkpoint import Checkpoint
+from sidecars.digest import Digest
+from sidecars.merkle import root_of, verify_consistency
 from sidecars.proven import verify_bundle
 from tests.backup.places import DECLARED, place_for
 from tests.erasure.erased_logs import KEY, PLAN
@@ -20,8 +25,9 @@ from tests.simulators.worlds import (
 )
 from tests.world.ledger.ledgers import about, entry, names, record
 from timeline import service
+from timeline.anchors.proving import Subject
 from timeline.backup import back_up
-from timeline.carried import export_anchor
+from timeline.carried import committed_hashes, export_anchor
 from timeline.epochs import change_log_key
 from timeline.erasing import close_over, erase, finish, pages_due
 from timeline.erasure_errors import ErasureRefusedError
@@ -143,16 +149,39 @@ def test_what_was_replaced_may_go_alone(stage: Stage) -> None:
 
 
 def test_values_that_lay_in_unused_pages_are_gone_too(stage: Stage) -> None:
-    """The table was rebuilt and rows were moved: copies of them lay where no row is any more."""
-    with stage.writing() as state:
-        state.assertions.rebuild(state.view.assertions)
-        for number in range(40):
-            state.store.write(
-                "INSERT INTO setting VALUES (?, ?)", [(100 + number, CANARIES["new"].encode() * 40)]
-            )
-        state.store.write("DELETE FROM setting WHERE key >= 100", [()])
+    """Rows that were deleted or moved long before: copies of them lie where no row is any more."""
+    with closing(sqlite3.connect(stage.world.locations.database, isolation_level=None)) as database:
+        database.execute("PRAGMA secure_delete = OFF")
+        rows = [(100 + number, CANARIES["new"].encode() * 40) for number in range(40)]
+        database.executemany("INSERT INTO setting VALUES (?, ?)", rows)
+        database.execute("DELETE FROM setting WHERE key >= 100")
+    content = stage.world.locations.database.read_bytes()
+    assert content.count(CANARIES["new"].encode()) > 40
     stage.erase(stage.leaves_of_assertion("new"))
     assert stage.holders(CANARIES["new"]) == []
+
+
+def test_tables_are_made_anew_from_the_leaves_that_are_left(stage: Stage) -> None:
+    """What was erased has no rows, and is no reason to refuse."""
+    stage.erase(stage.leaves_of_assertion("new") | stage.leaves_of(stage.gone))
+    with stage.writing() as state:
+        state.assertions.rebuild(state.view.assertions)
+        state.register.rebuild(state.view.register)
+    assert names(about(stage.world, "suite:b")) == ["kept"]
+    assert verdict_of(stage.world, deep=True) == OK
+
+
+def test_an_external_anchor_is_shown_that_the_log_continues(stage: Stage) -> None:
+    """From every older size: of erased leaves the hashes are there, and nothing else is asked for."""
+    stage.erase(stage.leaves_of(stage.gone))
+    with stage.kept.state() as state:
+        hashes = committed_hashes(state)
+        checkpoint = Checkpoint(state.keystore.pins.origin, state.belief.size, state.belief.root)
+        subject = Subject(stage.world.locations.database, checkpoint, state.reading.finding.head.note)
+    for size in range(1, len(hashes)):
+        root = root_of(hashes[:size])
+        verify_consistency(size, len(hashes), root, checkpoint.root.raw, subject.prove(size))
+        assert subject.continues(Checkpoint(checkpoint.origin, size, Digest(root)))
 
 
 # -- proofs and copies -----------------------------------------------------------------------------------------

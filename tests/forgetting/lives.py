@@ -22,6 +22,7 @@ from tests.simulators.crash_child import _start, _was_killed  # the one way of o
 from tests.simulators.hosts import pytest_output
 from tests.simulators.worlds import World, copy_folders
 from timeline import forget_use
+from timeline.errors import StateUnwritableError
 from timeline.forget_use import Named
 from timeline.forgetting.scan import owned_files, search_files
 from timeline.service import Session
@@ -238,10 +239,13 @@ def copy_of(life: Life, folder: Path) -> World:
     return world
 
 
-def forget(world: World, named: Named, rule: forget_use.Rule = "redact") -> forget_use.Applied:
-    """Plan and carry out."""
+def forget(
+    world: World, named: Named, rule: forget_use.Rule = "redact", *, ticking: "Ticking | None" = None
+) -> forget_use.Applied:
+    """Plan and carry out, with an eye on the steps of the latter."""
     planned = forget_use.plan_forgetting(world.session, named, rule)
-    return forget_use.apply_plan(world.session, planned.digest, confirmed=True)
+    session = world.session if ticking is None else ticking.session(world.session)
+    return forget_use.apply_plan(session, planned.digest, confirmed=True)
 
 
 def size_of(world: World) -> int:
@@ -254,17 +258,20 @@ def size_of(world: World) -> int:
 
 
 class Ticking:
-    """Counts every step that is taken, and kills the process at one of them."""
+    """Counts every step that is taken, and kills the process at one of them, or fails there."""
 
-    def __init__(self, die_at: int | None = None) -> None:
+    def __init__(self, die_at: int | None = None, *, fail_at: int | None = None) -> None:
         """Without a step it counts only."""
-        self.count, self._die_at = 0, die_at
+        self.count, self._die_at, self._fail_at = 0, die_at, fail_at
 
     def __call__(self, *_: object) -> None:
         """A step is about to be taken."""
         if self.count == self._die_at:
             os.kill(os.getpid(), signal.SIGKILL)
         self.count += 1
+        if self.count - 1 == self._fail_at:
+            message = "the disk is full"
+            raise StateUnwritableError(message)
 
     def session(self, session: Session) -> Session:
         """The same session with an eye on its steps."""

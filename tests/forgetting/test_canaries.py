@@ -1,10 +1,13 @@
 """Random lives: what is forgotten lies in no file of ours, wherever a crash came; all else is there and verifies."""
 
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from tests.forgetting.lives import (
+    Life,
     Ticking,
     apply_and_die,
     check_gone,
@@ -16,8 +19,9 @@ from tests.forgetting.lives import (
     size_of,
     ticked,
 )
-from tests.simulators.worlds import verdict_of
-from timeline import forget_use
+from tests.simulators.worlds import refusal_of, verdict_of
+from timeline import forget_use, store
+from timeline.forget_use import Named
 
 SOUND = ("ok", frozenset[str]())
 
@@ -83,6 +87,59 @@ def test_a_kill_at_every_step_is_gone_on_from(
         assert forget_use.list_plans(world.session)[0].standing == "done"
         check_gone(life, world, gone)
         assert verdict_of(world) == SOUND, step
+
+
+@pytest.mark.requirement("M14", "M21", "M22")
+def test_a_failure_at_every_step_is_told_and_gone_on_from(
+    lived: Life, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each is an error or a report that says what failed; the next run comes to the end."""
+    named, gone = Named(source=lived.agents[0].ref), frozenset({lived.agents[0].ref})
+    counting = Ticking()
+    with monkeypatch.context() as patch:
+        ticked(patch.setattr, counting)
+        whole = copy_of(lived, tmp_path / "whole")
+        forget(whole, named, ticking=counting)
+    told = set()
+    for step in range(0, counting.count, 3):
+        world = copy_of(lived, tmp_path / f"step-{step}")
+        with monkeypatch.context() as patch:
+            ticking = Ticking(fail_at=step)
+            ticked(patch.setattr, ticking)
+            outcome = refusal_of(lambda world=world, ticking=ticking: forget(world, named, ticking=ticking))  # type: ignore[misc]  # a default
+        told.add(outcome)
+        plans = forget_use.list_plans(world.session)
+        assert outcome is not None or plans[0].standing in {"done", "unfinished"}, step
+        applied = forget(world, named) if not plans else None
+        for status in plans:
+            applied = forget_use.apply_plan(world.session, status.plan, confirmed=True)
+        assert applied is not None
+        assert applied.is_complete, step
+        check_gone(lived, world, gone)
+    assert told <= {None, "state-unwritable"}
+    assert "state-unwritable" in told
+
+
+@pytest.mark.requirement("M14", "M21")
+def test_pages_that_somebody_still_reads_are_told_and_rewritten_later(
+    life: Life, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process in the midst of an older moment keeps the write-ahead log: the report says so."""
+    impatient = tuple(
+        "PRAGMA busy_timeout = 10" if "busy_timeout" in pragma else pragma for pragma in store._PRAGMAS
+    )
+    monkeypatch.setattr("timeline.store._PRAGMAS", impatient)
+    named, gone = Named(source=life.agents[0].ref), frozenset({life.agents[0].ref})
+    with closing(sqlite3.connect(life.world.locations.database, isolation_level=None)) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM leaf").fetchall()
+        applied = forget(life.world, named)
+        assert [(item.target, item.why) for item in applied.report.failed] == [("database", "pages-retained")]
+        assert not forget_use.verify_plan(life.world.session, applied.plan).ok
+    again = forget_use.apply_plan(life.world.session, applied.plan, confirmed=True)
+    assert again.is_complete
+    assert again.is_new
+    check_gone(life, life.world, gone)
 
 
 @pytest.mark.requirement("X11")

@@ -18,9 +18,10 @@ from timeline.consenting import may_spend, set_consent, spend_on_consent
 from timeline.forget_use import Named
 from timeline.forgetting.intake import suppression_of
 from timeline.forgetting.suppression import Forgotten
+from timeline.forking import fork_backup
 from timeline.live import Live
 from timeline.owner import lock_owner, unlock_owner
-from timeline.restore import restore
+from timeline.restore import restore, restore_trust
 from timeline.staging import Given
 from timeline.world_exchange import export_world, import_world, read_file
 from timeline.world_use import OwnerStatement, record_statement
@@ -78,6 +79,7 @@ def test_what_is_excluded_is_not_taken_in_until_it_is_again(life: Life) -> None:
             one.exclusion for one in made
         ]
         assert enrolled(world, agent.written) == "excluded"
+        assert service.list_receipts(session, world.root) == ()
         results = service.index(session, world.root, source_ref=agent.ref)
         assert [getattr(result[1], "reason", None) for result in results if isinstance(result, tuple)] == [
             "excluded"
@@ -294,8 +296,10 @@ def test_one_event_is_forgotten_and_the_others_are_read_again(tmp_path: Path) ->
     assert len(after) == len(before) - 1
     assert verdict_of(stage.world, deep=True) == ("ok", frozenset())
     # Under another enrollment its lines make another event, which is as forgotten.
-    enroll(stage.world, agent.written, turn="turn-2")
-    service.index(stage.world.session, stage.world.root)
+    ref = enroll(stage.world, agent.written, turn="turn-2")
+    (result,) = service.index(stage.world.session, stage.world.root, source_ref=ref)
+    assert not isinstance(result, tuple)
+    assert result.forgotten == 1
     assert len(event_ids(stage.world)) == len(after)
 
 
@@ -356,3 +360,33 @@ def test_a_daemon_that_has_the_timeline_open_is_no_hindrance(life: Life) -> None
     finally:
         live_.close()
     check_gone(life, life.world, frozenset({agent.ref}))
+
+
+@pytest.mark.requirement("M18")
+def test_a_fork_does_not_bring_it_back(life: Life, tmp_path: Path) -> None:
+    """It takes over the list and no enrollment that it names; the others are taken over."""
+    gone = life.agents[0]
+    file = tmp_path / "before.tar"
+    back_up(life.world.session, file)
+    forget(life.world, Named(source=gone.ref))
+    trust = put_away(life.world)
+    (life.world.locations.config / "anchors").unlink()
+    forked = fork_backup(life.world.session, file, Given(forgotten=trust))
+    assert forked is not None
+    listed = service.list_sources(life.world.session, life.world.root)
+    refs = {status.source.enrollment.source.ref for status in listed}
+    assert gone.ref not in refs
+    assert life.agents[1].ref in refs
+    assert enrolled(life.world, gone.written) == "forgotten"
+
+
+@pytest.mark.requirement("M18")
+def test_a_lost_trust_folder_comes_back_with_the_list(life: Life, tmp_path: Path) -> None:
+    """From a backup of before, with the list that was kept elsewhere."""
+    gone = life.agents[0]
+    file = tmp_path / "before.tar"
+    back_up(life.world.session, file)
+    forget(life.world, Named(source=gone.ref))
+    trust = life.world.locations.trust.rename(life.world.folder / "trust.away")
+    restore_trust(life.world.session, file, Given(forgotten=trust))
+    assert life.world.locations.suppression.read_bytes() == (trust / "suppression").read_bytes()

@@ -3,19 +3,24 @@
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from sidecars.assertion import AssertionEntry, DerivationEntry
+from sidecars.graded import ClaimsEntry
 from sidecars.leaf import Body
 from sidecars.reasoned import ConflictInscription, EvidenceRevocation
 from tests.capture.stage import captured, failing, new_stage, passing, typing
 from tests.forgetting.lives import forget
 from tests.guard.agents import Agent
+from tests.sidecars.test_graded import CLAIM, CLAIMS, CREDIBILITY, VERDICT
 from tests.simulators.worlds import World, new_world, refusal_of, verdict_of
 from tests.world.ledger.ledgers import SUBJECT, about, entry, names, record
 from timeline import forget_use, service
 from timeline.forget_use import Named, Planned
+from timeline.forgetting.intake import is_suppressed
 from timeline.forgetting.plan import Rule
+from timeline.forgetting.suppression import Forgotten
 from timeline.guard.request import Tool
 
 
@@ -203,3 +208,42 @@ def test_a_subject_is_forgotten_with_all_that_is_held_about_it(world: World) -> 
     assert refusal_of(lambda: record(world, said("a", value="three"))) == "forgotten"
     record(world, said("d", value="three"))
     assert names(about(world)) == ["d"]
+
+
+@pytest.mark.requirement("M22", "M15")
+def test_a_work_is_forgotten_with_what_was_computed_and_decided_from_it(world: World) -> None:
+    """Its claims, the verdict that chose one of them, and each computation that has read it; other works stay."""
+    other = msgspec.structs.replace(CLAIM, id="claim:other", subject="person:bo")
+    verdict = msgspec.structs.replace(VERDICT, chosen=(CLAIM.id,), supersedes=())
+    commit(world, CLAIMS, ClaimsEntry("work:other", "conversation", "person:bo", (other,)))
+    before = _size(world)
+    commit(world, msgspec.structs.replace(CREDIBILITY, inputs=before, previous=None), verdict)
+    commit(world, msgspec.structs.replace(CREDIBILITY, run="run:older", inputs=1, previous=None))
+    planned = forget_use.plan_forgetting(world.session, Named(work="work:letters"), "redact")
+    assert [(one.kind, one.why) for one in planned.targets] == [
+        ("claims", "named"),
+        ("credibility", "mixed"),
+        ("verdict", "derived"),
+    ]
+    forget_use.apply_plan(world.session, planned.digest, confirmed=True)
+    assert verdict_of(world, deep=True) == ("ok", frozenset())
+    with world.session.reading() as state:
+        assert is_suppressed(state, Forgotten.WORK, "work:letters")
+        assert not is_suppressed(state, Forgotten.WORK, "work:other")
+
+
+def _size(world: World) -> int:
+    with world.session.reading() as state:
+        return state.belief.size
+
+
+@pytest.mark.requirement("P2", "P35", "P50")
+def test_a_dangling_dependency_is_known_to_be_erased(world: World) -> None:
+    """By a signed erasure, and by no other way: an id that never was is not."""
+    commit(world, said("a"), said("z"))
+    commit(world, derived("m", "a", "z"))
+    forget(world, Named(assertions=("assertion:a",)), "keep")
+    assert names(about(world)) == ["z", "m"]
+    with world.session.reading() as state:
+        assert is_suppressed(state, Forgotten.ASSERTION, "assertion:a")
+        assert not is_suppressed(state, Forgotten.ASSERTION, "assertion:never")

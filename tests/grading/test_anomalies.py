@@ -54,6 +54,21 @@ def test_two_who_corroborate_each_other_alone_are_told_of() -> None:
     ]
 
 
+def test_rings_on_two_sides_of_one_question_are_told_apart() -> None:
+    """Who agrees on one value has nothing to do with who agrees on another."""
+    sides = [
+        claimed(f"{name}{number}", source(name), subject=f"thing:{number}", value=value)
+        for number in range(3)
+        for name, value in (("ada", "1"), ("bob", "1"), ("eve", "2"), ("joe", "2"))
+    ]
+    assert [about for _, about, _, _ in found(sides)] == [
+        "person:ada",
+        "person:bob",
+        "person:eve",
+        "person:joe",
+    ]
+
+
 def test_many_sources_of_one_root_are_told_of() -> None:
     """From eight on, for one value of one question; by the root."""
     flood = [claimed(str(number), source(f"p{number}", root="root:one")) for number in range(8)]

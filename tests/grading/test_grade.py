@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.grading.examples import AS_OF, DAY, claimed, credential, rows_of, said_of, says, source
@@ -200,10 +201,12 @@ def test_voices_are_added_up_once_each_by_their_best_root() -> None:
 
 @pytest.mark.requirement("M7")
 def test_unknown_lineage_counts_only_where_no_lineage_is_known() -> None:
-    """Then the best of it stands alone, as no voice; otherwise it moves nothing."""
+    """Then the nearest of it stands for all, as no voice; otherwise it moves nothing."""
     lost = [claimed(f"l{n}", source(name, root=None)) for n, name in enumerate(("ada", "zoe"))]
     value = only(*lost)
     assert (value.composite, value.weight, value.voices) == (299_999, 299_999, 0)
+    again = claimed("again", retell(source("zoe", root=None), "person:ada", None))
+    assert only(lost[1], again) == msgspec.structs.replace(only(lost[1]), claims=("claim:again", "claim:l1"))
     known = only(says("zoe", "1970"), *lost)
     assert (known.composite, known.weight, known.voices) == (225_000, 225_000, 1)
 

@@ -112,6 +112,29 @@ def test_one_value_in_two_domains_is_one_position_of_the_whole_record() -> None:
     assert counts == {"_global": 1, "history": 1, "law": 1}
 
 
+def test_a_position_is_tested_wherever_one_of_its_times_is() -> None:
+    """A value for two times, of which others speak of the first alone, in either order."""
+    early, late = {"valid_from": 0, "valid_until": 9}, {"valid_from": 20}
+    first, second = says("ada", "1", **early), said_of(says("ada", "1", **late), id="claim:late")
+    others = [says("bob", "1", **early), says("eve", "2", **early)]
+    for claims in ([first, second, *others], [second, first, *others]):
+        row = row_of(recompute(claims, (), AS_OF), "ada")
+        assert (row.claims, row.corroborated, row.contradicted) == (1, 1, 1)
+
+
+def test_the_mean_time_is_that_of_what_nobody_contradicts() -> None:
+    """A contradicted position is none of them."""
+    alone = [
+        says("ada", "1", key=f"k{days}", said_at=AS_OF - days * DAY, mutability="stateful") for days in (4, 8)
+    ]
+    alone = [said_of(one, id=f"claim:{number}") for number, one in enumerate(alone)]
+    row = row_of(recompute([*alone, says("ada", "5"), says("bob", "6")], (), AS_OF), "ada")
+    assert (row.claims, row.contradicted, row.stood_days) == (3, 1, 6)
+    one = row_of(recompute([alone[0], says("ada", "5"), says("bob", "6")], (), AS_OF), "ada")
+    assert (one.claims, one.stood_days) == (2, 4)
+    assert type(one.stood_days) is int
+
+
 # -- inputs ----------------------------------------------------------------------------------------------------
 
 
@@ -127,10 +150,11 @@ def test_the_digest_is_that_of_everything_a_score_depends_on() -> None:
         digest_inputs([said_of(claims[0], said_at=1), claims[1]], papers, AS_OF),
         digest_inputs([claims[0]._replace(work_class="fiction"), claims[1]], papers, AS_OF),
         digest_inputs(claims, papers[:1], AS_OF),
+        digest_inputs(claims, [papers[0], credential("bob", quality=1)], AS_OF),
         digest_inputs(claims, papers, AS_OF + 1),
         digest_inputs((), (), AS_OF),
     }
-    assert len(others) == 6
+    assert len(others) == 7
     assert digest not in others
 
 

@@ -20,7 +20,38 @@ SUGGESTED: dict[str, Any] = {
     "knowledgeKind": "error-lesson",
     "privacy": "shared",
     "reason": "it was slow",
+    "startsAt": "2026-08-20T10:30:00Z",
+    "purposes": ["planning", "payroll"],
+    "about": "person:kim",
+    "derivation": {
+        "role": "hypothesis",
+        "rule": "rule.guess",
+        "alternatives": [["assertion:b", "assertion:a"], ["assertion:c"]],
+    },
 }
+QUESTION: dict[str, Any] = {
+    "subjectId": "task:default",
+    "predicate": "build.tool",
+    "purpose": "planning",
+    "at": "2026-08-20T10:00:00.001Z",
+    "asOf": "as-of:0",
+}
+UNIT: dict[str, Any] = {
+    "id": "u1",
+    "subjectId": "task:default",
+    "predicate": "build.tool",
+    "value": {"steps": [1, 2.5]},
+    "at": "2026-08-20T10:00:00.001Z",
+    "asOf": "as-of:0",
+}
+STATUS: dict[str, Any] = {
+    "id": "u2",
+    "subjectId": "task:default",
+    "predicate": "build.tool",
+    "status": "Nothing.",
+}
+ANSWERED: dict[str, Any] = {"units": [UNIT, STATUS], "purpose": "planning"}
+IN_WORDS: dict[str, Any] = {"text": "All tests pass.\nReally.", "purpose": "planning"}
 INTERPRETED: dict[str, Any] = {
     **LEAST[Tool.CAPTURE],
     "interpretation": {
@@ -61,8 +92,38 @@ INVALID, GROUP = "timeline-request-invalid", "timeline-group-suppressed"
                 "knowledgeKind": "fact",
                 "privacy": None,
                 "reason": "it was slower",
+                "startsAt": None,
+                "purposes": ["planning"],
+                "about": "person:lee",
+                "derivation": {"role": "hypothesis", "alternatives": [["assertion:a"]]},
             }.items()
         ),
+        *(
+            (Tool.RESOLVE, QUESTION, field, other)
+            for field, other in {
+                "subjectId": "task:other",
+                "predicate": "build.other",
+                "purpose": None,
+                "at": "2026-08-20T10:00:00Z",
+                "asOf": "as-of:1",
+            }.items()
+        ),
+        *(
+            (Tool.MEDIATE, ANSWERED, "units", [{**UNIT, field: other}, STATUS])
+            for field, other in {
+                "id": "u3",
+                "subjectId": "task:other",
+                "predicate": "build.other",
+                "value": {"steps": [1]},
+                "at": None,
+                "asOf": None,
+            }.items()
+        ),
+        (Tool.MEDIATE, ANSWERED, "units", [UNIT]),
+        (Tool.MEDIATE, ANSWERED, "units", [STATUS, UNIT]),
+        (Tool.MEDIATE, ANSWERED, "units", [UNIT, {**STATUS, "status": "Something."}]),
+        (Tool.MEDIATE, ANSWERED, "purpose", "payroll"),
+        (Tool.MEDIATE, IN_WORDS, "text", "All tests pass."),
         *(
             (Tool.CONTEXT, VIEWED, field, other)
             for field, other in {
@@ -94,7 +155,15 @@ def test_a_permit_covers_every_field(tool: Tool, asked: dict[str, Any], field: s
 
 
 @pytest.mark.parametrize(
-    ("tool", "asked"), [(Tool.RECORD, SUGGESTED), (Tool.CONTEXT, VIEWED), (Tool.CAPTURE, INTERPRETED)]
+    ("tool", "asked"),
+    [
+        (Tool.RECORD, SUGGESTED),
+        (Tool.CONTEXT, VIEWED),
+        (Tool.CAPTURE, INTERPRETED),
+        (Tool.RESOLVE, QUESTION),
+        (Tool.MEDIATE, ANSWERED),
+        (Tool.MEDIATE, IN_WORDS),
+    ],
 )
 def test_what_the_hook_hands_on_is_the_same_request(tool: Tool, asked: dict[str, Any]) -> None:
     """A host that takes changed arguments asks with them; the permit is for both."""
@@ -199,3 +268,46 @@ def test_an_interpretation_outside_its_schema_is_refused(
     """Closed and bounded, whatever it says; an object of these fields is judged where the message is."""
     assert refusal_of(lambda: parse(Tool.CAPTURE, {**INTERPRETED, "interpretation": given})) == INVALID
     assert parse(Tool.CAPTURE, INTERPRETED).interpretation == INTERPRETED["interpretation"]
+
+
+@pytest.mark.requirement("D7", "P38", "P46")
+@pytest.mark.parametrize("parse", ENTRIES)
+@pytest.mark.parametrize(
+    ("tool", "given"),
+    [
+        *((Tool.RECORD, {**SUGGESTED, "purposes": words}) for words in ("planning", [], [1], ["a"] * 9)),
+        *((Tool.RECORD, {**SUGGESTED, "about": about}) for about in ("", 1)),
+        *(
+            (Tool.RECORD, {**SUGGESTED, "derivation": derivation})
+            for derivation in (
+                [],
+                {},
+                {"role": "hypothesis"},
+                {"role": "recorded-belief", "alternatives": [["assertion:a"]]},
+                {"role": "hypothesis", "alternatives": "assertion:a"},
+                {"role": "hypothesis", "alternatives": ["assertion:a"]},
+                {"role": "hypothesis", "alternatives": [[]]},
+                {"role": "hypothesis", "alternatives": [["assertion:a"]] * 9},
+                {"role": "hypothesis", "alternatives": [["assertion:a"] * 17]},
+                {"role": "hypothesis", "alternatives": [["assertion:a"]], "policy": 3},
+            )
+        ),
+        *((Tool.RESOLVE, {**QUESTION, field: None}) for field in ("subjectId", "predicate")),
+        *((Tool.RESOLVE, {**QUESTION, field: 1}) for field in QUESTION),
+        (Tool.RESOLVE, {**QUESTION, "purpose": "x" * 33}),
+        (Tool.MEDIATE, {}),
+        (Tool.MEDIATE, {**ANSWERED, "text": "both"}),
+        *((Tool.MEDIATE, {"text": text}) for text in ("", 1, "\ud800", "x" * (64 * 1024 + 1))),
+        *((Tool.MEDIATE, {"units": units}) for units in ([], "u", {}, [1], [UNIT] * 21)),
+        *((Tool.MEDIATE, {"units": [{**UNIT, field: 1}]}) for field in UNIT if field != "value"),
+        (Tool.MEDIATE, {"units": [{**UNIT, "status": "both"}]}),
+        (Tool.MEDIATE, {"units": [{**UNIT, "value": None}]}),
+        (Tool.MEDIATE, {"units": [{**UNIT, "value": float("nan")}]}),
+        (Tool.MEDIATE, {"units": [{**UNIT, "head": 7}]}),
+    ],
+)
+def test_what_is_no_request_about_answers_is_refused(
+    parse: Callable[[Tool, Any], Request], tool: Tool, given: dict[str, Any]
+) -> None:
+    """In the hook and in the server, with one reason and without a word of it."""
+    assert refusal_of(lambda: parse(tool, given)) == INVALID

@@ -339,7 +339,9 @@ def test_the_hook_is_installed_for_what_is_needed(host: str) -> None:
     assert set(DIALECTS) == set(HOSTS)
     wanted = {subscription.event: subscription.matcher for subscription in HOOK_EVENTS[host]}
     assert len(wanted) == len(HOOK_EVENTS[host])
-    assert {"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostCompact", "Stop"} <= set(wanted)
+    assert {"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "PostCompact", "Stop"} <= set(
+        wanted
+    )
     assert wanted["Stop"] is None
     assert wanted["UserPromptSubmit"] is None
     matcher = re.compile(wanted["PreToolUse"] or "")

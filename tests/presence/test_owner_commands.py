@@ -12,9 +12,9 @@ from tests.simulators.worlds import FOLDERS
 from timeline import cli, sealing
 from timeline.cli.presence import CONSENTING_COMMANDS, OPEN_COMMANDS, OWNER_COMMANDS, guard, is_owner_command
 from timeline.guard.presence import Ancestry
+from timeline.lock import hold_for_writing
 from timeline.owner import lock_owner
 from timeline.presence import find_rules
-from timeline.lock import hold_for_writing
 
 
 @pytest.fixture

@@ -133,6 +133,7 @@ def index_lines(answer: Json) -> list[str]:
             f"  {answer['records']} records, {answer['calls']} calls, {answer['prompts']} prompts "
             f"({answer['userMessages']} kept), "
             f"{answer['defects']} defects, {answer['unknown']} unknown, {answer['pendingBytes']} bytes pending"
+            + (f", {answer['forgotten']} forgotten events left out" if "forgotten" in answer else "")
         ),
         *_following_line(answer),
     ]

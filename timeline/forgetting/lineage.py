@@ -224,7 +224,7 @@ class _Search:
             return None
         if isinstance(body, CredibilityEntry) and self._was_computed_from(body):
             return "partly"
-        texts = frozenset(texts_in(msgspec.to_builtins(body)))
+        texts = frozenset(texts_in(msgspec.to_builtins(body))).difference(_ids_of(body))
         return self._named_in(texts, texts & self._known)
 
     def _was_computed_from(self, body: CredibilityEntry) -> bool:

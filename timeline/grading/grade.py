@@ -6,7 +6,7 @@ made counts as 0.5 there and is told apart from every number (G10).
 Copies never add up. For each root the source that stood nearest counts, whoever has passed it on: no retelling by
 somebody credible lifts what was said (M6). The composite of a claim or value is the largest over its roots; its weight
 adds up one source for each independent voice. Where a root is known, sources of unknown lineage count for nothing,
-else the best of them stands alone (M7).
+else the nearest of them stands for all (M7).
 
 A grade orders and explains. It makes no fact of anything and moves nothing out of a conflict; what is only speculated
 stays an assumption, however large the number.
@@ -239,13 +239,12 @@ class _Combined(NamedTuple):
 
 def _combine(pairs: Sequence[tuple[ClaimSource, SourceGrade]]) -> _Combined:
     """One number for each root, by its nearest source; then the largest, and the sum over independent voices."""
-    nearest: dict[str, tuple[int, int, int]] = {}
+    nearest: dict[str | None, tuple[int, int, int]] = {}
     for source, grade in pairs:
-        if source.root is not None:
-            place = (source.hops, -grade.distance, -grade.composite)
-            nearest[source.root] = min(place, nearest.get(source.root, place))
-    if not nearest:
-        best = max(grade.composite for _, grade in pairs)
+        place = (source.hops, -grade.distance, -grade.composite)
+        nearest[source.root] = min(place, nearest.get(source.root, place))
+    if nearest.keys() == {None}:  # for all that is known it is all from one root
+        best = -nearest[None][2]
         return _Combined(best, best, 0)
     heaviest: dict[Mark, int] = {}
     originals = [

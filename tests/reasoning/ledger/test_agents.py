@@ -113,6 +113,27 @@ def test_claims_in_a_text_are_checked(stage: Stage, text: str, found: list[str])
     assert text not in repr(answer)
 
 
+@pytest.mark.requirement("P14", "P36", "M4")
+def test_no_interpretation_passes_for_a_measurement(stage: Stage) -> None:
+    """What a model says that its results mean is no result of a program that never ran."""
+    agent = stage.session("codex", passing)
+    found = captured(agent, "pytest passed")["captured"]
+    made = {
+        "id": "note:jest",
+        "subjectId": TASK,
+        "predicate": "task.timeline-result.jest",
+        "value": found["value"],
+        "evidenceKind": "model-suggestion",
+        "knowledgeKind": "task-state",
+        "derivation": {"role": "memory-interpretation", "alternatives": [[found["assertionId"]]]},
+    }
+    assert agent.ask(Tool.RECORD, made)["status"] == "recorded"
+
+    answer = agent.ask(Tool.MEDIATE, {"text": "All 12 jest tests pass."})
+
+    assert [unit["disposition"] for unit in answer["units"]] == ["blocked"]
+
+
 @pytest.mark.requirement("P14", "P15", "M3", "M4")
 def test_a_model_derives_as_an_interpretation_or_less(stage: Stage) -> None:
     """It names assertions that it sees; who ran it and by which policy, the runtime says."""
@@ -135,6 +156,7 @@ def test_a_model_derives_as_an_interpretation_or_less(stage: Stage) -> None:
     assert wide["reason"] == "world-derivation-invalid"
     narrow = {**base, **route, **derived("memory-interpretation", id_)}
     assert agent.ask(Tool.RECORD, narrow)["status"] == "recorded"
+    commit(stage.world, EvidencePolicyEntry(1, 1, {"x.y": 2}, collapse=True, snapshot=False))
     assert agent.ask(Tool.RECORD, narrow)["status"] == "duplicate"
     found = agent.ask(Tool.RESOLVE, {**question, "subjectId": TASK})
     assert found["contents"][0]["sources"][0]["role"] == "memory-interpretation"

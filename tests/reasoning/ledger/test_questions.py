@@ -27,10 +27,11 @@ from tests.reasoning.ledger.asking import (
 )
 from tests.simulators.worlds import NOW_MS, World, refusal_of
 from tests.world.ledger.ledgers import OBSERVED, OTHER_PROJECT, PROJECT, SUBJECT
+from timeline.auditing import audit_question
 from timeline.reasoning_graph import marker_of
 from timeline.reasoning_reading import read_graph, read_policy
 from timeline.world import ledger
-from timeline.world.errors import DerivationError
+from timeline.world.errors import DerivationError, WorldScopeError
 from timeline.world.scope import Reader
 
 TWO = EvidencePolicyEntry(1, 2, {}, collapse=True, snapshot=False)
@@ -202,6 +203,16 @@ def test_what_is_about_a_person_waits_for_that_person(world: World) -> None:
         ("supported", "supported"),
         ("unrecorded", "supported"),
     ]
+
+
+@pytest.mark.requirement("P26", "P29", "X12")
+@pytest.mark.parametrize(
+    "reader", [ME, Reader(ME.tenant, "dev", PROJECT, private=False, group="team", is_owner=True)]
+)
+def test_a_decision_is_for_the_owner_alone(world: World, reader: Reader) -> None:
+    """A session and a group get a view, and never what is behind it."""
+    with world.session.reading() as state, pytest.raises(WorldScopeError):
+        audit_question(state, reader, SUBJECT, PREDICATE)
 
 
 @pytest.mark.requirement("P33")
