@@ -200,13 +200,50 @@ def migrate(connection: sqlite3.Connection) -> None:
     connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
 
 
+_COPIED: Final = (
+    "leaf, id, tenant, subject, predicate, project, user, privacy, "
+    '"group", portal, thread, evidence_kind, knowledge, observed_at, expires_at, supersedes'
+)
+"""Columns of an assertion that versions 2 and 3 have in common, before those of its value."""
+
+BACK_TO: Final = 2
+"""The oldest version that a database can be brought back to."""
+
+
+def roll_back(connection: sqlite3.Connection) -> None:
+    """Bring a database of ``SCHEMA_VERSION`` back to ``BACK_TO``; inside a transaction.
+
+    What the newer version has added is dropped; that no leaf needs it the caller has seen.
+
+    Raises:
+        sqlite3.Error: a statement failed.
+    """
+    statements = (
+        *(f"DROP {'INDEX' if name == 'register_by_leaf' else 'TABLE'} {name}" for name in reversed(_REGISTER)),
+        *_from_uses(),
+        "DELETE FROM _sqlite_migrations WHERE migration_set = 'timeline' AND name = 'm003_register'",
+        f"PRAGMA user_version = {BACK_TO}",
+    )
+    for statement in statements:
+        connection.execute(statement)
+
+
+def _from_uses() -> tuple[str, ...]:
+    """What makes the table of version 2 from that of version 3."""
+    copied = f"SELECT {_COPIED}, value_digest, hash, replaced FROM assertion_after"  # noqa: S608  # constants
+    return (
+        *(f"DROP INDEX {name}" for name in _USES if name != "assertion"),
+        "ALTER TABLE assertion RENAME TO assertion_after",
+        _ASSERTIONS["assertion"],
+        f"INSERT INTO assertion {copied}",
+        "DROP TABLE assertion_after",
+        *(statement for name, statement in _ASSERTIONS.items() if name != "assertion"),
+    )
+
+
 def _to_uses() -> tuple[str, ...]:
     """What makes the table of version 3 from that of version 2: no assertion had a use or a derivation by then."""
-    columns = (
-        "leaf, id, tenant, subject, predicate, project, user, privacy, "
-        '"group", portal, thread, evidence_kind, knowledge, observed_at, expires_at, supersedes'
-    )
-    copied = f"SELECT {columns}, NULL, '[]', NULL, '[]', value_digest, hash, replaced FROM assertion_before"  # noqa: S608  # constants
+    copied = f"SELECT {_COPIED}, NULL, '[]', NULL, '[]', value_digest, hash, replaced FROM assertion_before"  # noqa: S608  # constants
     return (
         *(f"DROP INDEX {name}" for name in _ASSERTIONS if name != "assertion"),
         "ALTER TABLE assertion RENAME TO assertion_before",

@@ -31,6 +31,7 @@ from timeline.schema import (
     TABLES_OF,
     empty_database,
     migrate,
+    roll_back,
 )
 
 _PAGES_AT_ONCE = 4096
@@ -324,6 +325,16 @@ class Store:
         """
         with self.transaction(), self._errors():
             migrate(self._connection)
+        self.check_schema()
+
+    def roll_back(self) -> None:
+        """Bring the database back to the version before, in one transaction; the caller holds the lock.
+
+        Raises:
+            StateError: see ``transaction``.
+        """
+        with self.transaction(), self._errors():
+            roll_back(self._connection)
         self.check_schema()
 
     def _errors(self) -> "_Translated":

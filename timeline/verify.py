@@ -6,6 +6,8 @@ one earlier moment is not seen at L1, and the report says so each time.
 
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from functools import partial
 from pathlib import Path
 
 import msgspec
@@ -18,7 +20,7 @@ from sidecars.lineage import Fork
 from sidecars.sidecar import CHUNK_BYTES, SidecarHeader
 from sidecars.trust import AnchorRepairable, Consistent, HeadRepairable
 from timeline.account import expected_rows
-from timeline.assertion_account import reading_assertions
+from timeline.assertion_account import reading_assertions, reading_register
 from timeline.assurance import (
     RESTORATION_UNSEEN,
     UNSEEN_ALONE,
@@ -151,7 +153,7 @@ def _verify_once(
             _report_accepted(report, state.view)
             _report_erased(report, state)
             _run(report, "database structure", state.store.check_structure, "pages, indexes and types agree")
-            _check_assertions(report, state)
+            _check_tables(report, state)
             _check_sidecars(report, state)
             if deep:
                 _check_deep(report, state, progress)
@@ -346,25 +348,24 @@ def _refusal(name: str, error: TimelineError | SidecarError | AdapterError) -> C
     return Check(name, ok=False, detail=str(error), reason=error.reason, hint=error.hint or "")
 
 
-def _check_assertions(report: Report, state: State) -> None:
-    """The table of assertions adds up to what the log adds up to; an outdated database has none, and needs none.
+def _check_tables(report: Report, state: State) -> None:
+    """Assertions and register add up to what the log does; an outdated database lacks one, and needs neither.
 
     Where an erasure is due, its rows are there still.
     """
-    tally = state.view.assertions
     if state.store.outdated or state.reading.due:
         return
+    recorded, evidence = state.view.assertions.count, state.view.register.count
+    for name, reading, detail in (
+        ("assertions", reading_assertions, f"{recorded} recorded, with what replaces them"),
+        ("register", reading_register, f"{evidence} leaves of the evidence"),
+    ):
+        _run(report, name, partial(_open_and_close, reading, state), f"{detail}: rows are the log's")
 
-    def compare() -> None:
-        with reading_assertions(state):
-            pass
 
-    _run(
-        report,
-        "assertions",
-        compare,
-        f"{tally.count} recorded, their rows and replacements are those of the log",
-    )
+def _open_and_close(reading: Callable[[State], AbstractContextManager[None]], state: State) -> None:
+    with reading(state):
+        pass
 
 
 def _check_sidecars(report: Report, state: State) -> None:

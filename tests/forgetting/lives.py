@@ -107,6 +107,16 @@ class Life:
         self.words[name] = [value, reason]
         return name
 
+    def repeats(self, name: str) -> str:
+        """The owner says the same once more; the words stand in two places then."""
+        where = standpoint(self.world.session, self.world.root)
+        self.world.clock.at_ms += 1000
+        value, _ = self.words[name]
+        statement = OwnerStatement(subject=self.subject_of(name), predicate=PREDICATE, value=value)
+        again = record_statement(self.world.session, where, statement).recorded[0].assertion.id
+        self.words[again], self.words[name] = [value], self.words[name][1:]
+        return again
+
     def corrects(self, name: str) -> str:
         """The owner corrects what he said."""
         value, reason = self.canary(odd=True), self.canary()

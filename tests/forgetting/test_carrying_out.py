@@ -197,7 +197,7 @@ def test_an_unrelated_leaf_does_not_spoil_a_plan(life: Life) -> None:
     assert forget_use.apply_plan(life.world.session, planned.digest, confirmed=True).is_complete
 
 
-@pytest.mark.parametrize("digest", ["nonsense", "A" * 43])
+@pytest.mark.parametrize("digest", ["nonsense", "A" * 43, "-" + "A" * 42])
 def test_an_unknown_plan_is_refused(life: Life, run: Run, digest: str) -> None:
     """By every command that takes one."""
     for command in (("apply", "--confirmed"), ("verify",)):

@@ -23,6 +23,7 @@ from timeline.live import Live
 from timeline.owner import lock_owner, unlock_owner
 from timeline.restore import restore, restore_trust
 from timeline.staging import Given
+from timeline.world import ledger
 from timeline.world_exchange import export_world, import_world, read_file
 from timeline.world_use import OwnerStatement, record_statement
 from timeline.world_view import standpoint
@@ -219,6 +220,7 @@ def put_away(world: World) -> Path:
 def test_an_older_backup_does_not_bring_it_back(life: Life, tmp_path: Path) -> None:
     """The list of the trust folder that was moved away is given; all else comes back and verifies."""
     agent, said = life.agents[0], life.says()
+    same = life.repeats(said)
     file = tmp_path / "before.tar"
     back_up(life.world.session, file)
     forget(life.world, Named(source=agent.ref))
@@ -230,6 +232,9 @@ def test_an_older_backup_does_not_bring_it_back(life: Life, tmp_path: Path) -> N
     assert restored is not None
     assert restored.forgotten is not None
     assert restored.forgotten.is_complete
+    with life.world.session.reading() as state:
+        assert ledger.find(state, same) is not None  # said by others too, and not forgotten then
+        assert ledger.find(state, said) is None
     shutil.rmtree(life.world.folder / "state.away")
     check_gone(life, life.world, frozenset({agent.ref, said}))
     assert verdict_of(life.world, deep=True) == ("ok", frozenset())

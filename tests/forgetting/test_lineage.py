@@ -11,14 +11,14 @@ from sidecars.graded import ClaimsEntry
 from sidecars.leaf import Body
 from sidecars.reasoned import ConflictInscription, EvidenceRevocation
 from tests.capture.stage import captured, failing, new_stage, passing, typing
-from tests.forgetting.lives import forget
-from tests.guard.agents import Agent
+from tests.forgetting.lives import forget, found_in
+from tests.guard.agents import Agent, enroll
 from tests.sidecars.test_graded import CLAIM, CLAIMS, CREDIBILITY, VERDICT
 from tests.simulators.worlds import World, new_world, refusal_of, verdict_of
 from tests.world.ledger.ledgers import SUBJECT, about, entry, names, record
 from timeline import forget_use, service
 from timeline.forget_use import Named, Planned
-from timeline.forgetting.intake import is_suppressed
+from timeline.forgetting.intake import check_works, is_suppressed
 from timeline.forgetting.plan import Rule
 from timeline.forgetting.suppression import Forgotten
 from timeline.guard.request import Tool
@@ -229,7 +229,12 @@ def test_a_work_is_forgotten_with_what_was_computed_and_decided_from_it(world: W
     assert verdict_of(world, deep=True) == ("ok", frozenset())
     with world.session.reading() as state:
         assert is_suppressed(state, Forgotten.WORK, "work:letters")
+        assert is_suppressed(state, Forgotten.CLAIM, CLAIM.id)
         assert not is_suppressed(state, Forgotten.WORK, "work:other")
+        again = msgspec.structs.replace(CLAIMS, work="work:again")
+        assert refusal_of(lambda: check_works(state, [CLAIMS])) == "forgotten"
+        assert refusal_of(lambda: check_works(state, [again])) == "forgotten"
+        check_works(state, [ClaimsEntry("work:other", "conversation", "person:bo", (other,))])
 
 
 def _size(world: World) -> int:
@@ -247,3 +252,32 @@ def test_a_dangling_dependency_is_known_to_be_erased(world: World) -> None:
     with world.session.reading() as state:
         assert is_suppressed(state, Forgotten.ASSERTION, "assertion:a")
         assert not is_suppressed(state, Forgotten.ASSERTION, "assertion:never")
+
+
+@pytest.mark.requirement("M22", "X11")
+@pytest.mark.parametrize("ends", ["follows", "revoked", "renewed"])
+def test_every_enrollment_of_a_session_goes(tmp_path: Path, ends: str) -> None:
+    """With its growth, its proofs, what has replaced it and what took it back; another session stays as it is."""
+    stage = new_stage(tmp_path)
+    agent = stage.session("codex", failing, follow=True)
+    other = stage.session("claude", passing, number=1, follow=True)
+    stage.grow(agent, lambda one: [failing(one), passing(one)])
+    service.index(stage.world.session, stage.world.root)
+    if ends == "revoked":
+        service.revoke(stage.world.session, agent.ref)
+    elif ends == "renewed":
+        enroll(stage.world, agent.written, turn="turn-again")
+        service.index(stage.world.session, stage.world.root)
+    with stage.world.session.reading() as state:
+        kept = [source for source in state.view.sources if source.enrollment.source.ref == other.ref]
+    planned = forget_use.plan_forgetting(stage.world.session, Named(source=agent.ref), "redact")
+    kinds = {target.kind for target in planned.targets}
+    assert kinds >= {"enrollment", "sidecar", "extension", "prefix-proof"}
+    assert ("revocation" in kinds) == (ends == "revoked")
+    forget_use.apply_plan(stage.world.session, planned.digest, confirmed=True)
+    words = [str(agent.written.path).encode(), agent.session.encode(), agent.ref.encode()]
+    assert found_in(stage.world, words) == set()
+    with stage.world.session.reading() as state:
+        assert list(state.view.sources) == kept
+    assert verdict_of(stage.world, deep=True) == ("ok", frozenset())
+    assert captured(other, "pytest passed")["status"] == "captured"

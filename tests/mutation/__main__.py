@@ -1,7 +1,8 @@
 """`make mutants`: change the code that decides, one small change at a time, and see which changes no test notices.
 
 mutmut makes the changes in a copy of the checkout. A change that survives must be one of ``survivors``, with the
-reason why no test can or should notice it; any other, or too many, fails the run.
+reason why no test can or should notice it; any other, too many, or one listed that is noticed by now, fails the run.
+Progress goes to the error output, one line for each target and each fault to the output.
 """
 
 import json
@@ -10,51 +11,73 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
+import time
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from tests.mutation.survivors import SURVIVORS
+from tests.mutation.survivors import SURVIVORS, Change
 from tests.mutation.targets import TARGETS, Target
 
 ROOT = Path(__file__).parents[2]
 COPIED = ("timeline", "adapters", "sidecars", "tests", "docs", "pyproject.toml", "README.md", "Makefile")
 KILLED_MIN = 0.9
-Change = tuple[str, str, str]
-"""The function, the line that was taken out and the one that was put in."""
+NOTICED = frozenset({"killed", "timeout", "segfault"})
 
 
 def main(names: Sequence[str]) -> int:
     """Run the targets with these names, or all; returns the exit code."""
-    chosen = [target for target in TARGETS if not names or target.name in names]
-    if not chosen:
-        sys.stderr.write(f"targets: {', '.join(target.name for target in TARGETS)}\n")
-        return 2
-    failed = False
-    for target in chosen:
-        with tempfile.TemporaryDirectory(prefix="timeline-mutants-") as folder:
-            failed = not _run(target, Path(folder)) or failed
-    return int(failed)
+    targets = {target.name: target for target in TARGETS}
+    if not set(names) <= set(targets):
+        for target in TARGETS:
+            sys.stdout.write(f"{target.name}: {' '.join([*target.modules, *target.tests])}\n")
+        return int(list(names) != ["--list"]) * 2
+    failed = [name for name in names or targets if not _run(targets[name])]
+    return int(bool(failed))
 
 
-def _run(target: Target, folder: Path) -> bool:
-    _copy(target, folder)
-    with (folder / "mutmut.out").open("w", encoding="utf-8") as output:
-        command = [sys.executable, "-m", "mutmut", "run", "--max-children", str(os.cpu_count() or 1)]
-        code = subprocess.run(
-            command, cwd=folder, stdout=output, stderr=subprocess.STDOUT, check=False
-        ).returncode
-    if code:
-        sys.stderr.write((folder / "mutmut.out").read_text(encoding="utf-8")[-4000:])
-        return False
-    _mutmut(folder, "export-cicd-stats")
-    found = json.loads((folder / "mutants" / "mutmut-cicd-stats.json").read_text(encoding="utf-8"))
-    total, killed = found["total"], found["killed"] + found["timeout"] + found["segfault"]
-    sys.stdout.write(f"{target.name:12} {killed} of {total} noticed ({killed / total:.1%})\n")
-    unexplained = [change for change in _survivors(folder) if change not in SURVIVORS]
-    for function, removed, added in unexplained:
-        sys.stdout.write(f"  unexplained: {function}\n    - {removed}\n    + {added}\n")
+def _run(target: Target) -> bool:
+    with tempfile.TemporaryDirectory(prefix="timeline-mutants-") as name:
+        folder = Path(name)
+        _copy(target, folder)
+        started = time.monotonic()
+        if not _mutate(folder):
+            return False
+        seconds = time.monotonic() - started
+        statuses = _statuses(folder)
+        left = [name for name, status in statuses.items() if status not in NOTICED]
+        survived = {_change(name, _mutmut(folder, "show", name)) for name in left}
+        return _tell(target, statuses, seconds, survived)
+
+
+def _mutate(folder: Path) -> bool:
+    """Run mutmut, with its spinner on our error output; false if it could not begin."""
+    command = [sys.executable, "-m", "mutmut", "run", "--max-children", str(os.cpu_count() or 1)]
+    # Derandomized: the list of survivors has to be the same in every run.
+    environment = {**os.environ, "HYPOTHESIS_PROFILE": "ci", "PYTHONUNBUFFERED": "1"}
+    with subprocess.Popen(command, cwd=folder, env=environment, stdout=sys.stderr) as process:
+        return process.wait() == 0
+
+
+def _tell(target: Target, statuses: Mapping[str, str], seconds: float, survived: set[Change]) -> bool:
+    counts = Counter(statuses.values())
+    killed = sum(counts[status] for status in NOTICED)
+    share = killed / len(statuses)
+    faults = {"not listed": survived - set(SURVIVORS), "noticed by now": _listed(target) - survived}
+    sys.stdout.write(
+        f"{target.name}: {killed} of {len(statuses)} noticed ({share:.1%}), {counts['timeout']} of them by not"
+        f" ending; {len(survived)} different survivors; {seconds:.0f} s\n"
+    )
+    for fault, changes in faults.items():
+        for function, removed, added in sorted(changes):
+            sys.stdout.write(f"  {fault}: {function}\n    - {removed}\n    + {added}\n")
     sys.stdout.flush()
-    return killed / total >= KILLED_MIN and not unexplained
+    return share >= KILLED_MIN and not any(faults.values())
+
+
+def _listed(target: Target) -> set[Change]:
+    modules = tuple(module.removesuffix(".py").replace("/", ".") + "." for module in target.modules)
+    return {change for change in SURVIVORS if change[0].startswith(modules)}
 
 
 def _copy(target: Target, folder: Path) -> None:
@@ -70,29 +93,33 @@ def _copy(target: Target, folder: Path) -> None:
 
 
 def _configuration(target: Target) -> str:
+    # In the order of the files: a shuffled one would give Hypothesis and the survivors another one in every run.
+    arguments = ["-p", "no:cacheprovider", "-p", "no:xdist", "-p", "no:randomly", "-x"]
+    arguments += [f"--deselect={test}" for test in target.slow]
     return (
         "\n[tool.mutmut]\n"
         'source_paths = ["timeline"]\n'
         f"only_mutate = {json.dumps(target.modules)}\n"
         f"also_copy = {json.dumps([name for name in COPIED if name != 'timeline'])}\n"
         f"pytest_add_cli_args_test_selection = {json.dumps(target.tests)}\n"
-        'pytest_add_cli_args = ["-p", "no:cacheprovider", "-p", "no:xdist", "-x"]\n'
+        f"pytest_add_cli_args = {json.dumps(arguments)}\n"
     )
 
 
-def _survivors(folder: Path) -> Iterator[Change]:
-    for line in _mutmut(folder, "results").splitlines():
-        name, _, status = line.strip().partition(": ")
-        if status in {"survived", "no tests", "suspicious"}:
-            yield _change(name, _mutmut(folder, "show", name))
+def _statuses(folder: Path) -> dict[str, str]:
+    """What became of each change, by mutmut's name for it."""
+    lines = _mutmut(folder, "results", "--all", "true").splitlines()
+    pairs = (line.strip().partition(": ") for line in lines)
+    return {name: status for name, _, status in pairs}
 
 
 def _change(name: str, shown: str) -> Change:
-    function = name.rpartition("__mutmut_")[0]
+    module, _, function = name.rpartition("__mutmut_")[0].rpartition(".")
     body = [line for line in shown.splitlines() if not line.startswith(("---", "+++", "#", "@@"))]
     removed = " ".join(line[1:].strip() for line in body if line.startswith("-"))
     added = " ".join(line[1:].strip() for line in body if line.startswith("+"))
-    return (function, removed, added)
+    # mutmut marks a function by x_ and separates a class from its method by a letter of its own.
+    return (f"{module}.{function.removeprefix('x_').removeprefix('xǁ').replace('ǁ', '.')}", removed, added)
 
 
 def _mutmut(folder: Path, *arguments: str) -> str:

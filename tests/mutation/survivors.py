@@ -1,3 +1,8 @@
 """Changes that no test notices, each with the reason why that is so."""
 
-SURVIVORS: dict[tuple[str, str, str], str] = {}
+from typing import TypeAlias
+
+Change: TypeAlias = tuple[str, str, str]
+"""The function with its module and class; the lines taken out and those put in, each joined by blanks."""
+
+SURVIVORS: dict[Change, str] = {}

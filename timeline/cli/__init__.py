@@ -146,6 +146,12 @@ def _restore() -> click.Command:
     return restore_command
 
 
+def _schema() -> click.Command:
+    from timeline.cli.schema import schema_group
+
+    return schema_group
+
+
 def _service() -> click.Command:
     from timeline.cli.service import service_group
 
@@ -196,6 +202,7 @@ _LATER: dict[str, Callable[[], click.Command]] = {
     "prove": _prove,
     "restore": _restore,
     "run-hook": _run_hook,
+    "schema": _schema,
     "service": _service,
     "uninstall": _uninstall,
     "status": _status,

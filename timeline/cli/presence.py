@@ -40,6 +40,7 @@ OWNER_COMMANDS: Final = frozenset(
         "receipt",
         "restore",
         "revoke",
+        "schema",
         "search",
         "show",
         "task",
@@ -99,12 +100,15 @@ CONSENTING_COMMANDS: Final = frozenset(
         "world confirm",
         "world consent",
         "world correct",
+        "world credential add",
         "world import",
+        "world import-claims",
         "world inscribe",
         "world policy set",
         "world record",
         "world resolve",
         "world revoke",
+        "world verdict",
     }
 )
 """Owner's commands that need the owner key: where it is locked they ask for the passphrase before anything else.

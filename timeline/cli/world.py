@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from timeline.cli import world_asking, world_evidence, world_exchange, world_owner
+from timeline.cli import grading, world_asking, world_evidence, world_exchange, world_owner
 from timeline.cli.commands import as_json_option, root_option
 from timeline.cli.exit import EPILOG
 from timeline.cli.presence import owner_session
@@ -176,6 +176,7 @@ for _command in (
     *world_owner.COMMANDS,
     *world_asking.COMMANDS,
     *world_evidence.COMMANDS,
+    *grading.COMMANDS,
     *world_exchange.COMMANDS,
 ):
     world_group.add_command(_command)

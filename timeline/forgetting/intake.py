@@ -11,10 +11,11 @@ import msgspec
 from sidecars.assertion import AssertionEntry
 from sidecars.erasure import Exclusion
 from sidecars.event import Event
+from sidecars.graded import ClaimsEntry
 from sidecars.leaf import EnrollmentBinding, Kind
 from timeline.files import is_there
 from timeline.forgetting.errors import ExcludedError, ForgottenError
-from timeline.forgetting.plan import is_entry_forgotten
+from timeline.forgetting.plan import is_entry_forgotten, is_work_forgotten
 from timeline.forgetting.suppression import (
     Forgotten,
     Logged,
@@ -156,6 +157,19 @@ def check_entries(state: State, entries: Sequence[AssertionEntry], *, names: Ite
         or any(suppression.holds(Forgotten.ASSERTION, name) for name in names)
     ):
         message = "what is to be recorded was forgotten"
+        raise ForgottenError(message)
+
+
+def check_works(state: State, works: Iterable[ClaimsEntry]) -> None:
+    """Return only if the claims of works may be recorded: neither a work nor a claim of one was forgotten.
+
+    Raises:
+        ForgottenError: one was; the message does not say which.
+        SuppressionKeyLostError, SuppressionInvalidError, StateError: nobody can tell.
+    """
+    suppression = suppression_of(state)
+    if suppression.digests and any(is_work_forgotten(suppression, work) for work in works):
+        message = "the claims of a work: it was forgotten"
         raise ForgottenError(message)
 
 

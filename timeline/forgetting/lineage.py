@@ -31,7 +31,8 @@ from timeline.forgetting.plan import (
     Selector,
     Why,
     is_enrollment_forgotten,
-    is_entry_forgotten,
+    is_entry_named,
+    is_work_forgotten,
     value_parts,
 )
 from timeline.forgetting.suppression import Forgotten, Suppression
@@ -104,8 +105,11 @@ class _Search:
 
     def _name_suppressed(self) -> None:
         held = self._suppression
-        self._name_all(lambda body: is_entry_forgotten(held, body))
-        self._name_register(lambda name: held.holds(Forgotten.WORK, name))
+        # By its id alone: another one that says the same was there at the time, and stayed.
+        self._name_all(lambda body: is_entry_named(held, body))
+        for item in self._items.values():
+            if isinstance(item.body, ClaimsEntry) and is_work_forgotten(held, item.body):
+                self._add(item.leaf, "named")
         self._name_event(held.holds)
         self._name_sources(lambda body: is_enrollment_forgotten(held, body), held.holds)
 
@@ -297,6 +301,9 @@ class _Search:
                 yield digest(Forgotten.SOURCE, source.ref)
                 if source.prefix_length:
                     yield digest(Forgotten.PREFIX, str(source.prefix_length), source.prefix_digest)
+            elif isinstance(body, ClaimsEntry):
+                yield digest(Forgotten.WORK, body.work)
+                yield from (digest(Forgotten.CLAIM, claim.id) for claim in body.claims)
             elif isinstance(body, AssertionEntry):
                 yield digest(Forgotten.ASSERTION, body.id)
                 # What a session showed, another may show too; an import brings back what was exported before.

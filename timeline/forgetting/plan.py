@@ -17,6 +17,7 @@ import msgspec
 from sidecars.assertion import AssertionEntry
 from sidecars.digest import Digest
 from sidecars.errors import SidecarError
+from sidecars.graded import ClaimsEntry
 from sidecars.leaf import (
     Body,
     Enrollment,
@@ -162,12 +163,19 @@ def value_parts(body: AssertionEntry) -> tuple[str, ...]:
     return (body.tenant, body.project or "", body.subject, body.predicate, body.value)
 
 
-def is_entry_forgotten(suppression: Suppression, entry: AssertionEntry) -> bool:
-    """Whether an assertion, its value or the event that it rests on was forgotten."""
+def is_entry_named(suppression: Suppression, entry: AssertionEntry) -> bool:
+    """Whether an assertion, or the event that it rests on, was forgotten by its id."""
     return (
         suppression.holds(Forgotten.ASSERTION, entry.id)
         or suppression.holds(Forgotten.EVENT, entry.evidence_id)
         or (entry.message is not None and suppression.holds(Forgotten.EVENT, entry.message))
+    )
+
+
+def is_entry_forgotten(suppression: Suppression, entry: AssertionEntry) -> bool:
+    """Whether an assertion, its value or the event that it rests on was forgotten."""
+    return (
+        is_entry_named(suppression, entry)
         or suppression.holds(Forgotten.VALUE, *value_parts(entry))
         or (
             entry.recorder == "import"
@@ -182,6 +190,13 @@ def is_entry_forgotten(suppression: Suppression, entry: AssertionEntry) -> bool:
 def _before_import(name: str) -> str:
     """The id that an imported record had here, where it came from an export of ours."""
     return name.replace("legacy:", "assertion:", 1)
+
+
+def is_work_forgotten(suppression: Suppression, body: ClaimsEntry) -> bool:
+    """Whether a work, or one of its claims, was forgotten."""
+    return suppression.holds(Forgotten.WORK, body.work) or any(
+        suppression.holds(Forgotten.CLAIM, claim.id) for claim in body.claims
+    )
 
 
 def is_enrollment_forgotten(suppression: Suppression, body: Enrollment) -> bool:
