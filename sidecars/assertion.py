@@ -32,6 +32,9 @@ StableId = Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9-]{0,31}:[A-Za-z0-
 
 Predicate = Annotated[str, msgspec.Meta(pattern=r"^[a-z][a-z0-9.-]{0,127}\Z")]
 WorldScopeId = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9:_.@/-]{0,127}\Z")]
+Evaluator = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}\Z")]
+"""What ran the rule of a derivation, such as ``model:codex``."""
+
 PortalRef = Annotated[str, msgspec.Meta(pattern=r"^portal-ref:[0-9a-f]{32}\Z")]
 ThreadRef = Annotated[str, msgspec.Meta(pattern=r"^thread-ref:[0-9a-f]{32}\Z")]
 SessionRef = Annotated[str, msgspec.Meta(pattern=r"^session-ref:[0-9a-f]{32}\Z")]
@@ -86,7 +89,7 @@ class DerivationEntry(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     role: DerivedRole
     rule: Predicate
     policy: Count
-    evaluator: Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._:/-]{0,127}\Z")]
+    evaluator: Evaluator
     alternatives: Annotated[
         tuple[Annotated[tuple[StableId, ...], msgspec.Meta(min_length=1, max_length=DEPENDENCIES_MAX)], ...],
         msgspec.Meta(min_length=1, max_length=ALTERNATIVES_MAX),

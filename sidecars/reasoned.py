@@ -13,13 +13,16 @@ from typing import Annotated, Final, Literal, TypeAlias
 
 import msgspec
 
-from sidecars.assertion import REASON_CHARACTERS_MAX, Predicate, Purpose, StableId
+from sidecars.assertion import REASON_CHARACTERS_MAX, Evaluator, Predicate, Purpose, StableId
 from sidecars.errors import MalformedError
 from sidecars.kind import Kind
 from sidecars.wire import Count, DigestText, TimeMs
 
 ROOTS_MAX: Final = 8
 """The most independent roots that a policy may ask for."""
+
+EVALUATORS_MAX: Final = 16
+"""Evaluators that one policy may accept."""
 
 REQUIRED_MAX: Final = 64
 """Predicates for which one policy may ask for another number of roots."""
@@ -37,12 +40,18 @@ UnitId = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}\
 
 
 class EvidencePolicyEntry(
-    msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag="evidence-policy", tag_field="kind"
+    msgspec.Struct,
+    frozen=True,
+    forbid_unknown_fields=True,
+    omit_defaults=True,
+    tag="evidence-policy",
+    tag_field="kind",
 ):
     """The rules of release from here on (P3). Versions count from 1 without gaps.
 
     ``roots`` is how many independent roots a predicate needs, ``required`` its exceptions. ``collapse`` makes unknown,
-    withheld and unavailable look alike; ``snapshot`` permits content of an older head that says so.
+    withheld and unavailable look alike; ``snapshot`` permits content of an older head that says so. ``evaluators``
+    are those whose interpretations may support, sorted; without one nobody's do.
     """
 
     version: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
@@ -50,6 +59,7 @@ class EvidencePolicyEntry(
     required: dict[Predicate, RootCount]
     collapse: bool
     snapshot: bool
+    evaluators: Annotated[tuple[Evaluator, ...], msgspec.Meta(max_length=EVALUATORS_MAX)] = ()
 
     @property
     def abouts(self) -> tuple[str, ...]:
@@ -171,7 +181,9 @@ def check_reasoned(body: ReasonedBody) -> None:
         MalformedError: two fields do not fit each other.
     """
     match body:
-        case EvidencePolicyEntry(required=required):
+        case EvidencePolicyEntry(required=required, evaluators=evaluators):
+            if list(evaluators) != sorted(set(evaluators)):
+                raise MalformedError("the evaluators of a policy must be sorted and unique")
             if len(required) > REQUIRED_MAX:
                 raise MalformedError(f"a policy must have at most {REQUIRED_MAX} exceptions")
             if body.roots in required.values():

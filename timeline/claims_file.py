@@ -1,8 +1,8 @@
 """What a work claims, as a file that its owner writes: one JSON object a line, the work first, then its claims (G25).
 
 The class of the work decides how a statement is meant, from how far it is told and how well it was verified
-(``grading.work``); of a conversation the wording may decide how a sentence is meant, by labelled rules, and the sentence
-is not kept. Secrets and names of authority are refused as in every assertion. Pure; the format is in
+(``grading.work``); of a conversation the wording may decide how a sentence is meant, by labelled rules, and no sentence
+is kept. Secrets and names of authority are refused as in every assertion. Pure; the format is in
 ``docs/spec/claims-file.md``. A refusal names the line, the field and the rule, and quotes nothing.
 """
 
@@ -281,7 +281,12 @@ class _Reader:
             classifier=classifier,
         )
         self.check_texts(
-            line.value, id=line.id, subject=line.subject, key=line.key, reader=line.reader, session=line.session
+            line.value,
+            id=line.id,
+            subject=line.subject,
+            key=line.key,
+            reader=line.reader,
+            session=line.session,
         )
         self._check_names(line)
         try:
@@ -314,7 +319,9 @@ class _Reader:
         if family is None:
             return
         field = next((name for name, text in given.items() if find_secret(text) is not None), "value")
-        message = f"line {self._number}, field {field}: must hold no secret, and this looks like one ({family})"
+        message = (
+            f"line {self._number}, field {field}: must hold no secret, and this looks like one ({family})"
+        )
         raise SecretShapedError(message)
 
     def _check_names(self, line: _ClaimLine) -> None:

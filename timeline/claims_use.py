@@ -11,6 +11,7 @@ import msgspec
 
 from sidecars.graded import Claim, ClaimsEntry
 from sidecars.leaf import BATCH_SIZE_MAX
+from timeline.assertion_account import account_assertions
 from timeline.claims_file import WorkFile
 from timeline.forgetting.errors import ForgottenError
 from timeline.forgetting.intake import suppression_of
@@ -59,6 +60,7 @@ def import_claims(
         ClockError, StateError, SidecarError: the state cannot be used, or the owner key is not to be had.
     """
     with session.writing() as state:
+        account_assertions(state)
         plan = _plan(state, where, file)
         pages, done = file.pages(plan.new), 0
         while batch := list(islice(pages, BATCH_SIZE_MAX)):
@@ -116,11 +118,7 @@ def is_claim_forgotten(suppression: Suppression, claim: Claim, scopes: Iterable[
     return (
         suppression.holds(Forgotten.CLAIM, claim.id)
         or suppression.holds(Forgotten.WORK, claim.id)
-        or any(
-            suppression.holds(kind, *scope, *said)
-            for kind in (Forgotten.VALUE, Forgotten.IMPORTED_VALUE)
-            for scope in scopes
-        )
+        or any(suppression.holds(Forgotten.IMPORTED_VALUE, *scope, *said) for scope in scopes)
     )
 
 

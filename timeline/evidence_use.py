@@ -20,6 +20,7 @@ from sidecars.reasoned import (
     ReasonedBody,
     check_reasoned,
 )
+from timeline.assertion_account import account_assertions
 from timeline.reasoning.policy import Policy
 from timeline.reasoning_reading import read_consents, read_policy
 from timeline.registered import read_register
@@ -42,12 +43,17 @@ BodyT = TypeVar("BodyT", bound=ReasonedBody)
 
 
 class PolicyChange(msgspec.Struct, frozen=True, kw_only=True):
-    """What of the policy is to be otherwise; ``None`` leaves it, and 0 in ``required`` takes an exception back."""
+    """What of the policy is to be otherwise; ``None`` leaves it, and 0 in ``required`` takes an exception back.
+
+    ``accept`` and ``reject`` are evaluators whose interpretations may support from now on, or no longer.
+    """
 
     roots: int | None = None
     required: Mapping[str, int] = {}
     collapse: bool | None = None
     snapshot: bool | None = None
+    accept: frozenset[str] = frozenset()
+    reject: frozenset[str] = frozenset()
 
 
 class Trace(msgspec.Struct, frozen=True):
@@ -76,21 +82,26 @@ def set_policy(session: Session, change: PolicyChange) -> Policy:
         StateError, SidecarError: the state cannot be used, or the owner key is not to be had.
     """
     with session.writing() as state:
+        account_assertions(state)
         before = read_policy(state)
         roots = before.roots if change.roots is None else change.roots
         wanted = {**before.required, **change.required}
         required = {name: count for name, count in wanted.items() if count not in {0, roots}}
+        accepted = ((before.evaluators or frozenset()) | change.accept) - change.reject
         after = Policy(
             before.version + 1,
             roots,
             required,
             before.collapse if change.collapse is None else change.collapse,
             before.snapshot if change.snapshot is None else change.snapshot,
+            accepted,
         )
         if msgspec.structs.replace(after, version=before.version) == before:
             message = "the policy is this one already"
             raise EvidenceUnchangedError(message)
-        body = EvidencePolicyEntry(after.version, roots, required, after.collapse, after.snapshot)
+        body = EvidencePolicyEntry(
+            after.version, roots, required, after.collapse, after.snapshot, tuple(sorted(accepted))
+        )
         _commit(state, body, EvidencePolicyEntry)
         return after
 
@@ -105,6 +116,7 @@ def revoke_evidence(session: Session, reader: Reader, name: str, *, reason: str)
         StateError, SidecarError: the state cannot be used, or the owner key is not to be had.
     """
     with session.writing() as state:
+        account_assertions(state)
         if name != OWNER_ROOT and not _ROOT.fullmatch(name):
             _find(state, reader, name)
         if read_register(state, Kind.EVIDENCE_REVOCATION, name):
@@ -126,6 +138,7 @@ def inscribe_conflict(
     """
     first, second = sorted((one, other))
     with session.writing() as state:
+        account_assertions(state)
         for name in (first, second):
             _find(state, reader, name)
         body = ConflictInscription((first, second), reason)
@@ -145,6 +158,7 @@ def set_person_consent(session: Session, consent: PersonConsent) -> PersonConsen
         StateError, SidecarError: the state cannot be used, or the owner key is not to be had.
     """
     with session.writing() as state:
+        account_assertions(state)
         before = tuple(one for one in read_consents(state) if one.person == consent.person)
         is_last = bool(before) and before[-1] == consent
         covered = consent.granted and any(

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from sidecars.erasure import Exclusion
+from timeline.assertion_account import account_assertions
 from timeline.forgetting.errors import (
     ExclusionUnchangedError,
     ForgetError,
@@ -75,6 +76,7 @@ def set_exclusions(session: Session, wanted: Sequence[Exclusion]) -> tuple[Exclu
         StateError, SidecarError: the state cannot be used, or the owner key is not to be had.
     """
     with session.writing() as state:
+        account_assertions(state)
         known = {
             (one.exclusion.about, one.exclusion.host, one.exclusion.name) for one in exclusions_of(state)
         }
@@ -96,6 +98,7 @@ def accept_lost_key(session: Session) -> int:
         StateError, SidecarError: the state cannot be used, or the owner key is not to be had.
     """
     with session.writing() as state:
+        account_assertions(state)
         logged = logged_digests(state.view)
         try:
             load_suppression(state.locations, logged, lambda: given_up_keys(state))

@@ -14,6 +14,7 @@ from sidecars.errors import SidecarError
 from sidecars.graded import CredentialEntry, GradedBody, VerdictEntry, check_graded
 from sidecars.identity import canonical_bytes
 from timeline.asserted_claims import claim_of
+from timeline.assertion_account import account_assertions
 from timeline.grading.claims import Claimed, group_by_question, read_claims
 from timeline.grading.credibility import credentials_in_force
 from timeline.grading.current import Current, find_current
@@ -182,6 +183,7 @@ def add_credential(
     """
     _check_secret("basis", basis)
     with session.writing() as state:
+        account_assertions(state)
         identity = Digest.of(canonical_bytes([entity, domain, basis])).hex()[:_ID_HEX]
         named = name or f"credential:timeline-{identity}"
         before = next((one for one in reversed(credentials_of(state)) if one.id == named), None)
@@ -235,6 +237,7 @@ def give_verdict(
     """
     _check_secret("reason", reason)
     with session.writing() as state:
+        account_assertions(state)
         members = tuple(one for one in claims_about(state, subject) if one.claim.key == key)
         if not members:
             message = "no work claims anything about this"

@@ -13,6 +13,7 @@ from sidecars.digest import Digest
 from sidecars.graded import ClaimsEntry, CredentialEntry, CredibilityEntry, CredibilityRow
 from sidecars.identity import canonical_bytes
 from sidecars.leaf import BATCH_SIZE_MAX, Kind
+from timeline.assertion_account import account_assertions
 from timeline.grading.claims import Claimed, read_claims
 from timeline.grading.credibility import PastScore, credentials_in_force, newest_run, read_run, score_history
 from timeline.grading.errors import ClaimUnknownError
@@ -83,6 +84,7 @@ def compute_credibilities(session: Session, *, version: int, is_dry: bool = Fals
         with session.reading() as state:
             return _compute(state, version, is_dry=True)
     with session.writing() as state:
+        account_assertions(state)
         return _compute(state, version, is_dry=False)
 
 
@@ -104,10 +106,10 @@ def audit_run(session: Session, name: str) -> Audited:
         before = _rows_of(state, first.previous)
         run = _run(state, first.computation_version, first.as_of, first.inputs, before)
         anomalies = run.anomalies[: len(first.anomalies)]
-        is_same = (
-            run.rows == tuple(row for _, row in sorted(rows.items()))
-            and (anomalies, len(run.anomalies)) == (first.anomalies, first.anomalies_found)
-        )
+        is_same = run.rows == tuple(row for _, row in sorted(rows.items())) and (
+            anomalies,
+            len(run.anomalies),
+        ) == (first.anomalies, first.anomalies_found)
         return Audited(
             name,
             first.computation_version,
@@ -154,7 +156,9 @@ def _compute(state: State, version: int, *, is_dry: bool) -> Computed:
     )
 
 
-def find_changes(before: Iterable[CredibilityRow], after: Iterable[CredibilityRow]) -> tuple[ScoreChange, ...]:
+def find_changes(
+    before: Iterable[CredibilityRow], after: Iterable[CredibilityRow]
+) -> tuple[ScoreChange, ...]:
     """Scores that differ between two runs, by entity and domain. Pure."""
     old = {(row.entity, row.domain): row.score for row in before}
     new = {(row.entity, row.domain): row.score for row in after}
@@ -165,9 +169,7 @@ def find_changes(before: Iterable[CredibilityRow], after: Iterable[CredibilityRo
     )
 
 
-def _run(
-    state: State, version: int, as_of: int, inputs: int, before: Sequence[CredibilityRow]
-) -> Run:
+def _run(state: State, version: int, as_of: int, inputs: int, before: Sequence[CredibilityRow]) -> Run:
     return _run_of(*_inputs(state, inputs), version, as_of, before)
 
 

@@ -63,7 +63,14 @@ def policy_of(entries: Iterable[EvidencePolicyEntry]) -> Policy:
         if entry.version != policy.version + 1:
             message = f"evidence policy {entry.version}: must be version {policy.version + 1}"
             raise WorldStateError(message)
-        policy = Policy(entry.version, entry.roots, entry.required, entry.collapse, entry.snapshot)
+        policy = Policy(
+            version=entry.version,
+            roots=entry.roots,
+            required=entry.required,
+            collapse=entry.collapse,
+            snapshot=entry.snapshot,
+            evaluators=frozenset(entry.evaluators),
+        )
     return policy
 
 

@@ -219,7 +219,10 @@ def roll_back(connection: sqlite3.Connection) -> None:
         sqlite3.Error: a statement failed.
     """
     statements = (
-        *(f"DROP {'INDEX' if name == 'register_by_leaf' else 'TABLE'} {name}" for name in reversed(_REGISTER)),
+        *(
+            f"DROP {'INDEX' if name == 'register_by_leaf' else 'TABLE'} {name}"
+            for name in reversed(_REGISTER)
+        ),
         *_from_uses(),
         "DELETE FROM _sqlite_migrations WHERE migration_set = 'timeline' AND name = 'm003_register'",
         f"PRAGMA user_version = {BACK_TO}",

@@ -78,7 +78,7 @@ def show_schema(session: Session) -> SchemaStanding:
 
 
 def go_back(session: Session, to: int) -> None:
-    """Bring the database back to version ``to``, whole or not at all. The next command of this program migrates it again.
+    """Bring the database back to version ``to``, whole or not at all; the next command here migrates it again.
 
     Raises:
         SchemaBackError: there is no way to that version, a leaf needs this one, or a daemon is running.

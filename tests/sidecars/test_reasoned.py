@@ -49,6 +49,7 @@ TRACE = MediationTraceEntry(
 )
 BODIES: tuple[Body, ...] = (
     POLICY,
+    msgspec.structs.replace(POLICY, evaluators=("model:claude-code", "model:codex")),
     REVOKED,
     CONFLICT,
     CONSENT,
@@ -100,6 +101,10 @@ def test_each_says_by_what_it_is_found() -> None:
         (POLICY, {"required": {"A.b": 1}}),
         (POLICY, {"required": {"a.b": 2}}),
         (POLICY, {"required": {f"a{number}": 1 for number in range(REQUIRED_MAX + 1)}}),
+        (POLICY, {"evaluators": ("model:b", "model:a")}),
+        (POLICY, {"evaluators": ("model:a", "model:a")}),
+        (POLICY, {"evaluators": ("a model",)}),
+        (POLICY, {"evaluators": tuple(f"model:{number:02}" for number in range(17))}),
         (REVOKED, {"revoked": "anything"}),
         (REVOKED, {"reason": ""}),
         (CONFLICT, {"assertions": ("assertion:b", "assertion:a")}),

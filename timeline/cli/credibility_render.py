@@ -67,7 +67,12 @@ def _row_json(row: CredibilityRow) -> Json:
 def computed_tables(found: Computed) -> list[Table]:
     """The same for a person: what changes, and what to look at."""
     shown = [
-        (Cell(one.entity), Cell(one.domain), Cell(part_of_one(one.before)), Cell(part_of_one(one.after), _tone(one)))
+        (
+            Cell(one.entity),
+            Cell(one.domain),
+            Cell(part_of_one(one.before)),
+            Cell(part_of_one(one.after), _tone(one)),
+        )
         for one in found.changes[:CHANGES_SHOWN_MAX]
     ]
     more = len(found.changes) - len(shown)

@@ -82,10 +82,8 @@ def _show_claims(file: "WorkFile", plan: "ClaimsPlan", *, as_json: bool, is_reco
         "authority": AUTHORITY,
     }
     verb = "recorded" if is_recorded else "would be recorded"
-    lines = [
-        f"{printable(file.work.id)} ({file.work.work_class}): {len(plan.new)} claims {verb}, "
-        f"{plan.duplicates} were there already"
-    ]
+    counts = f"{len(plan.new)} claims {verb}, {plan.duplicates} were there already"
+    lines = [f"{printable(file.work.id)} ({file.work.work_class}): {counts}"]
     if file.classified:
         lines.append(f"{file.classified} sentences were read for how they are meant, by {CLASSIFIER}")
     lines += [f"left out: {printable(name)}  {reason}" for name, reason in plan.left_out[:_SHOWN_MAX]]
@@ -110,7 +108,9 @@ def _show_claims(file: "WorkFile", plan: "ClaimsPlan", *, as_json: bool, is_reco
 )
 @click.option("--dry-run", is_flag=True, help="Say what it gives, and record nothing.")
 @click.option("--history", metavar="ENTITY", default=None, help="Show every score of one source instead.")
-@click.option("--audit", metavar="RUN", default=None, help="Compute a recorded run again instead, and compare.")
+@click.option(
+    "--audit", metavar="RUN", default=None, help="Compute a recorded run again instead, and compare."
+)
 @root_option
 @as_json_option
 def recompute_command(version: int, root: str, **options: Any) -> ExitCode:  # noqa: ANN401  (what click hands over)
@@ -237,7 +237,9 @@ def credential_group() -> None:
 @click.option("--quality", required=True, metavar="0..1", help="How good it is; 0 is one that failed.")
 @click.option("--basis", required=True, help="What you have checked; it is signed with it.")
 @click.option("--id", "name", metavar="ID", default=None, help="Of a credential that this one replaces.")
-@click.option("--from", "valid_from", metavar="TIME", default=None, help="From when it counts.  [default: now]")
+@click.option(
+    "--from", "valid_from", metavar="TIME", default=None, help="From when it counts.  [default: now]"
+)
 @click.option("--until", "valid_until", metavar="TIME", default=None, help="From when it counts no longer.")
 @root_option
 @as_json_option

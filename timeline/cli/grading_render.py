@@ -147,7 +147,7 @@ def grade_tables(found: GradedClaim, *, explains: bool) -> list[Table]:
 
 def _source_table(grade: SourceGrade) -> Table:
     row = _row_of(grade)
-    from_row = "no row: a stand-in" if row == "none" else f"{row} row, {grade.evidence} assessed positions"
+    from_row = "no row: a stand-in" if row == "none" else f"{row} row, on {grade.evidence} corroborations and contradictions"
     distance = f"{grade.source_type}, {grade.hops} hops, table {TABLES_VERSION}"
     checked = "not assessed: 0.500 stands in" if grade.verification is None else "assessed"
     rows = [
@@ -258,8 +258,7 @@ def grades_tables(found: GradedSubject) -> list[Table]:
         tables.append(_claims_table(one))
         if one.current is not None:
             tables.append(_current_table(one.current))
-        for verdict in one.verdicts:
-            tables.append(verdict_table(verdict.verdict, is_outdated=verdict.is_outdated))
+        tables += [verdict_table(given.verdict, is_outdated=given.is_outdated) for given in one.verdicts]
     return tables
 
 
@@ -285,7 +284,12 @@ def _claims_table(one: GradedQuestion) -> Table:
 def _current_table(current: Current) -> Table:
     held = ", ".join(current.values) or "nothing"
     rows = [
-        (Cell(format_utc(one.claim.said_at)), Cell(one.claim.value), Cell(one.claim.intent), Cell(one.claim.id))
+        (
+            Cell(format_utc(one.claim.said_at)),
+            Cell(one.claim.value),
+            Cell(one.claim.intent),
+            Cell(one.claim.id),
+        )
         for one in current.trajectory
     ]
     note = f"current: {held}" + (", as an assumption" if current.is_assumption else "")

@@ -74,6 +74,15 @@ def policy_show_command(root: str, *, as_json: bool) -> None:
 @click.option(
     "--snapshot/--no-snapshot", default=None, help="Whether an older head may be spoken of, if it is said."
 )
+@click.option(
+    "--accept",
+    multiple=True,
+    metavar="EVALUATOR",
+    help="Let this one's interpretations support, such as model:codex. Can be repeated.",
+)
+@click.option(
+    "--reject", multiple=True, metavar="EVALUATOR", help="Let them support no longer. Can be repeated."
+)
 @root_option
 @as_json_option
 def policy_set_command(root: str, **options: Any) -> None:  # noqa: ANN401  (what click hands over)
@@ -96,6 +105,8 @@ def policy_set_command(root: str, **options: Any) -> None:  # noqa: ANN401  (wha
         required=dict(map(_exception, options["required"])),
         collapse=options["collapse"],
         snapshot=options["snapshot"],
+        accept=frozenset(options["accept"]),
+        reject=frozenset(options["reject"]),
     )
     _show_policy(set_policy(session, change), as_json=options["as_json"])
 
@@ -239,6 +250,7 @@ def _show_policy(policy: "Policy", *, as_json: bool) -> None:
         "required": dict(policy.required),
         "collapse": policy.collapse,
         "snapshot": policy.snapshot,
+        "evaluators": sorted(policy.evaluators or ()),
         "digest": policy.digest,
         "authority": AUTHORITY,
     }
@@ -251,6 +263,10 @@ def _show_policy(policy: "Policy", *, as_json: bool) -> None:
         ("independent roots", str(policy.roots)),
         *((f"  for {name}", str(count)) for name, count in sorted(policy.required.items())),
         ("what is gone is told", told),
+        (
+            "interpretations",
+            f"of {', '.join(sorted(policy.evaluators))}" if policy.evaluators else "support nothing",
+        ),
         ("an older head", "may be spoken of, if it is said" if policy.snapshot else "is not spoken of"),
     ]
     show_tables([Table("evidence policy", (), [(Cell(name, "quiet"), Cell(text)) for name, text in rows])])

@@ -3,6 +3,9 @@
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+import msgspec
+
+from sidecars.assertion import AssertionEntry
 from timeline.answers import AUTHORITY, Json
 from timeline.cli.status import ago
 from timeline.cli.tables import Cell, Table, Tone
@@ -187,12 +190,23 @@ def explained_tables(found: Explained, now_ms: int) -> list[Table]:
         ("looked at", f"{found.recheck.status}: {found.recheck.detail}", TONES[found.recheck.status]),
         ("observed", f"{format_utc(entry.observed_at)}, {ago(now_ms, entry.observed_at)}", "plain"),
         ("recorded", f"{format_utc(one.recorded_at)}, leaf {one.leaf}", "plain"),
+        ("starts", "" if entry.starts_at is None else format_utc(entry.starts_at), "plain"),
         ("expires", "" if entry.expires_at is None else format_utc(entry.expires_at), "plain"),
+        ("purposes", " ".join(entry.purposes), "plain"),
+        ("speaks of", entry.about or "", "plain"),
+        ("derived", _derived_text(entry), "quiet"),
         ("supersedes", " ".join(found.placed.supersedes), "quiet"),
         ("replaced by", " ".join(found.placed.replaced_by), "quiet"),
     ]
     rows = [(Cell(name, "quiet"), Cell(text, tone)) for name, text, tone in facts if text]
     return [Table(entry.id, (), rows), history_table("history, newest first", found.chain, now_ms)]
+
+
+def _derived_text(entry: AssertionEntry) -> str:
+    if entry.derivation is None:
+        return ""
+    families = " | ".join(" ".join(family) for family in entry.derivation.alternatives)
+    return f"{entry.derivation.role} by {entry.derivation.evaluator} from {families}"
 
 
 def spoken_tables(spoken: Spoken, now_ms: int) -> list[Table]:
@@ -286,10 +300,23 @@ def explained_json(found: Explained) -> Json:
     return {
         "schema": EXPLAINED_SCHEMA,
         "assertion": placed_json(found.placed),
+        **_use_json(found.placed.assertion.entry),
         "evidenceCheck": {"status": found.recheck.status, "detail": found.recheck.detail},
         "history": [one.assertion.id for one in found.chain],
         "authority": AUTHORITY,
     }
+
+
+def _use_json(entry: AssertionEntry) -> Json:
+    """For what it may be used, and what it was derived from; what is not there is left out."""
+    derivation = None if entry.derivation is None else msgspec.to_builtins(entry.derivation)
+    found: Json = {
+        "startsAt": None if entry.starts_at is None else format_utc(entry.starts_at),
+        "purposes": list(entry.purposes) or None,
+        "about": entry.about,
+        "derivation": derivation,
+    }
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def spoken_json(spoken: Spoken) -> Json:

@@ -142,19 +142,20 @@ def kept_events(suppression: Suppression, events: Sequence[Event]) -> list[Event
     return [event for event in events if not is_event_forgotten(suppression, event)]
 
 
-def check_entries(state: State, entries: Sequence[AssertionEntry], *, names: Iterable[str] = ()) -> None:
+def check_entries(
+    state: State, entries: Sequence[AssertionEntry], sees: Callable[[AssertionEntry], bool]
+) -> None:
     """Return only if assertions may be recorded: none of them, nor what it says, was forgotten.
 
-    ``names`` are other ids under which the same was known elsewhere.
+    ``sees`` tells whether who records may see an assertion: of a value that he could not have seen he learns nothing.
 
     Raises:
         ForgottenError: one was; the message does not say which.
         SuppressionKeyLostError, SuppressionInvalidError, StateError: nobody can tell.
     """
     suppression = suppression_of(state)
-    if suppression.digests and (
-        any(is_entry_forgotten(suppression, entry) for entry in entries)
-        or any(suppression.holds(Forgotten.ASSERTION, name) for name in names)
+    if suppression.digests and any(
+        is_entry_forgotten(suppression, entry, is_seen=sees(entry)) for entry in entries
     ):
         message = "what is to be recorded was forgotten"
         raise ForgottenError(message)

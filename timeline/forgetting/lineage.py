@@ -30,6 +30,7 @@ from timeline.forgetting.plan import (
     Rule,
     Selector,
     Why,
+    imported_parts,
     is_enrollment_forgotten,
     is_entry_named,
     is_work_forgotten,
@@ -76,6 +77,8 @@ class _Search:
         self._retained: dict[int, str] = {}
         self._names: set[str] = set()
         """The ids of everything that goes: of assertions, events, sources, sessions, works."""
+        self._subjects: set[str] = set()
+        """The subjects that are named: what only speaks of one rests on other things too."""
         self._known = frozenset(name for item in items for name in _ids_of(item.body))
         self._replaced = frozenset(
             name for item in items if isinstance(item.body, AssertionEntry) for name in item.body.supersedes
@@ -108,7 +111,9 @@ class _Search:
         # By its id alone: another one that says the same was there at the time, and stayed.
         self._name_all(lambda body: is_entry_named(held, body))
         for item in self._items.values():
-            if isinstance(item.body, ClaimsEntry) and is_work_forgotten(held, item.body):
+            if (isinstance(item.body, ClaimsEntry) and is_work_forgotten(held, item.body)) or (
+                _is_record(item.body) and held.holds(Forgotten.RECORD, str(Digest(item.hash)))
+            ):
                 self._add(item.leaf, "named")
         self._name_event(held.holds)
         self._name_sources(lambda body: is_enrollment_forgotten(held, body), held.holds)
@@ -154,13 +159,13 @@ class _Search:
                 self._add(item.leaf, "named")
 
     def _name_subject(self, is_named: Callable[..., bool]) -> None:
-        self._name_all(
-            lambda body: (
-                is_named(Forgotten.SUBJECT, body.subject)
-                or (body.about is not None and is_named(Forgotten.SUBJECT, body.about))
-            )
-        )
-        self._name_register(lambda name: is_named(Forgotten.SUBJECT, name))
+        for item in self._items.values():
+            body = item.body
+            about = (body.subject, body.about) if isinstance(body, AssertionEntry) else _abouts(body)
+            named = {name for name in about if name is not None and is_named(Forgotten.SUBJECT, name)}
+            if named:
+                self._subjects |= named
+                self._add(item.leaf, "named")
 
     def _name_event(self, is_named: Callable[..., bool]) -> None:
         self._names |= self._lineage.events.keys()
@@ -228,8 +233,25 @@ class _Search:
             return None
         if isinstance(body, CredibilityEntry) and self._was_computed_from(body):
             return "partly"
+        if isinstance(body, VerdictEntry) and not body.chosen:
+            found = self._question_rests(body)
+            if found is not None:
+                return found
         texts = frozenset(texts_in(msgspec.to_builtins(body))).difference(_ids_of(body))
         return self._named_in(texts, texts & self._known)
+
+    def _question_rests(self, body: VerdictEntry) -> Literal["alone", "partly"] | None:
+        """Of a verdict that has chosen none of the claims: whether those that it was about go."""
+        question = (body.subject, body.key)
+        about = {
+            item.leaf
+            for item in self._items.values()
+            if isinstance(item.body, ClaimsEntry)
+            and any((claim.subject, claim.key) == question for claim in item.body.claims)
+        }
+        if about.isdisjoint(self._targets):
+            return None
+        return "alone" if about <= self._targets.keys() else "partly"
 
     def _was_computed_from(self, body: CredibilityEntry) -> bool:
         """Whether a computation has read claims or credentials that go: it names none, but how far it has read."""
@@ -248,13 +270,11 @@ class _Search:
             # It goes on from the older one, whose words it has taken over; and it has evidence of its own.
             return "partly"
         texts = frozenset(texts_in(_value_of(body)))
-        if not texts & self._names:
-            return None
         return self._named_in(texts, texts & self._known)
 
     def _named_in(self, texts: frozenset[str], known: frozenset[str]) -> Literal["alone", "partly"] | None:
         if not texts & self._names:
-            return None
+            return "partly" if texts & self._subjects else None
         return "partly" if known - self._names else "alone"
 
     # -- what it comes to --------------------------------------------------------------------------------------
@@ -302,19 +322,39 @@ class _Search:
                 if source.prefix_length:
                     yield digest(Forgotten.PREFIX, str(source.prefix_length), source.prefix_digest)
             elif isinstance(body, ClaimsEntry):
-                yield digest(Forgotten.WORK, body.work)
-                yield from (digest(Forgotten.CLAIM, claim.id) for claim in body.claims)
+                yield from self._claims_suppressed(body, selector)
             elif isinstance(body, AssertionEntry):
-                yield digest(Forgotten.ASSERTION, body.id)
-                # What a session showed, another may show too; an import brings back what was exported before.
-                is_source = selector.sort in {"session", "event", "suppressed"}
-                kind = Forgotten.IMPORTED_VALUE if is_source or why == "mixed" else Forgotten.VALUE
-                if why != "made-anew":
-                    yield digest(kind, *value_parts(body))
+                yield from self._values_suppressed(body, selector, why)
+            elif _is_record(body):
+                yield digest(Forgotten.RECORD, str(Digest(self._items[leaf].hash)))
         if selector.sort in {"event", "suppressed"}:
             for event, lines in self._lineage.events.items():
                 yield digest(Forgotten.EVENT, event)
                 yield digest(Forgotten.LINES, *lines)
+
+    def _values_suppressed(self, body: AssertionEntry, selector: Selector, why: Why) -> Iterator[str]:
+        digest = self._suppression.digest
+        yield digest(Forgotten.ASSERTION, body.id)
+        if why == "made-anew":
+            return
+        # An import brings back what was exported before. What a session showed, another may show too.
+        yield digest(Forgotten.IMPORTED_VALUE, *imported_parts(body))
+        if selector.sort not in {"session", "event", "suppressed"} and why != "mixed":
+            yield digest(Forgotten.VALUE, *value_parts(body))
+
+    def _claims_suppressed(self, body: ClaimsEntry, selector: Selector) -> Iterator[str]:
+        """The whole work where it was named; else its claims that speak of what goes: the others may come again."""
+        digest = self._suppression.digest
+        held = selector.digests if selector.sort == "work" else self._suppression.digests
+        if digest(Forgotten.WORK, body.work) in held:
+            yield digest(Forgotten.WORK, body.work)
+            yield from (digest(Forgotten.CLAIM, claim.id) for claim in body.claims)
+            return
+        gone = (self._names | self._subjects).difference(_ids_of(body))
+        is_whole = {body.work, body.author} & gone
+        for claim in body.claims:
+            if is_whole or not gone.isdisjoint(texts_in(msgspec.to_builtins(claim))):
+                yield digest(Forgotten.CLAIM, claim.id)
 
 
 def texts_in(value: Any) -> Iterator[str]:  # noqa: ANN401  # any JSON
@@ -327,6 +367,13 @@ def texts_in(value: Any) -> Iterator[str]:  # noqa: ANN401  # any JSON
     elif isinstance(value, list | tuple):
         for part in value:
             yield from texts_in(part)
+
+
+def _is_record(body: Body) -> bool:
+    """Whether nothing but its hash says again that a body was forgotten."""
+    return not isinstance(body, AssertionEntry | ClaimsEntry | Enrollment | ForgetReport) and hasattr(
+        type(body), "abouts"
+    )
 
 
 def _value_of(body: AssertionEntry) -> Any:  # noqa: ANN401  # any JSON

@@ -9,7 +9,7 @@ replaced and that would come back; with both everything that rests on them alone
 by the rule that the owner gives beforehand (M15).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Annotated, Any, Final, Literal
 
 import msgspec
@@ -159,8 +159,43 @@ class Decided(msgspec.Struct, frozen=True):
 
 
 def value_parts(body: AssertionEntry) -> tuple[str, ...]:
-    """By what a value is known wherever it is said again: tenant, project, subject, predicate and its text."""
+    """By what a value is known where it is said again to the same readers: tenant, project, audience, and the value.
+
+    The audience is in it, so that no refusal tells a session of a value that it could not have seen (X12).
+    """
+    return (
+        body.tenant,
+        body.project or "",
+        body.privacy,
+        body.user if body.privacy == "private" else "",
+        body.group or "",
+        body.portal or "",
+        body.thread or "",
+        " ".join(body.purposes),
+        body.about or "",
+        body.subject,
+        body.predicate,
+        body.value,
+    )
+
+
+def imported_parts(body: AssertionEntry) -> tuple[str, ...]:
+    """By what a value is known where the owner brings it in: tenant, project, subject, predicate and its text."""
     return (body.tenant, body.project or "", body.subject, body.predicate, body.value)
+
+
+def _audiences(entry: AssertionEntry, *, is_seen: bool) -> Iterator[AssertionEntry]:
+    """The same said to each audience that whoever says it belongs to: all, the user, and the entry's own if it sees it.
+
+    Pure; ``is_seen``: whether who records may see the entry.
+    """
+    if is_seen:
+        yield entry
+    for project in {entry.project, None}:
+        for privacy in ("shared", "private"):
+            yield msgspec.structs.replace(
+                entry, project=project, privacy=privacy, group=None, purposes=(), about=None
+            )
 
 
 def is_entry_named(suppression: Suppression, entry: AssertionEntry) -> bool:
@@ -172,15 +207,21 @@ def is_entry_named(suppression: Suppression, entry: AssertionEntry) -> bool:
     )
 
 
-def is_entry_forgotten(suppression: Suppression, entry: AssertionEntry) -> bool:
-    """Whether an assertion, its value or the event that it rests on was forgotten."""
+def is_entry_forgotten(suppression: Suppression, entry: AssertionEntry, *, is_seen: bool = True) -> bool:
+    """Whether an assertion, its value or the event that it rests on was forgotten.
+
+    ``is_seen``: whether who records it may see it: else only what is said to wider audiences counts.
+    """
     return (
         is_entry_named(suppression, entry)
-        or suppression.holds(Forgotten.VALUE, *value_parts(entry))
+        or any(
+            suppression.holds(Forgotten.VALUE, *value_parts(said))
+            for said in _audiences(entry, is_seen=is_seen)
+        )
         or (
             entry.recorder == "import"
             and (
-                suppression.holds(Forgotten.IMPORTED_VALUE, *value_parts(entry))
+                suppression.holds(Forgotten.IMPORTED_VALUE, *imported_parts(entry))
                 or suppression.holds(Forgotten.ASSERTION, _before_import(entry.id))
             )
         )

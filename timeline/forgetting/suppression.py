@@ -44,10 +44,11 @@ class Forgotten(StrEnum):
     LINES = "lines"  # digests of all lines of an event
     ASSERTION = "assertion"  # id
     SUBJECT = "subject"  # id
-    VALUE = "value"  # tenant, project or nothing, subject, predicate, text of the value
-    IMPORTED_VALUE = "imported-value"  # the same, where only an import may not bring it back
+    VALUE = "value"  # tenant, project or nothing, audience, subject, predicate, text of the value
+    IMPORTED_VALUE = "imported-value"  # the same without the audience: what the owner may not bring back
     WORK = "work"  # id
     CLAIM = "claim"  # id
+    RECORD = "record"  # hash in the tree of a leaf that nothing else here names
 
 
 class Suppression(msgspec.Struct, frozen=True):

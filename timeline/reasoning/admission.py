@@ -6,7 +6,7 @@ something was said, never the observation that it is so (P17). Not decided here:
 (``promotion``).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from graphlib import CycleError, TopologicalSorter
 from typing import Final
 
@@ -131,19 +131,25 @@ def dependencies_of(vertex: Vertex | None) -> frozenset[str]:
     return frozenset().union(*vertex.derivation.alternatives)
 
 
-def dependencies_first(graph: Graph, ids: Iterable[str]) -> tuple[str, ...]:
-    """These ids and all that they depend on, each behind what it depends on itself.
+def dependencies_first(
+    graph: Graph, ids: Iterable[str], *, through: Callable[[Vertex], bool] | None = None
+) -> tuple[str, ...]:
+    """These ids and all that they depend on, each behind what it depends on itself; always in the same order.
 
-    Without recursion, since what is derived from what was derived may go on for thousands of steps.
+    Of a vertex that is not gone ``through``, what it depends on is left out. Without recursion, since what is derived
+    from what was derived may go on for thousands of steps.
 
     Raises:
         CycleError: vertices depend on each other in a circle; ``check_graph`` refuses such a graph.
     """
-    known: dict[str, frozenset[str]] = {}
+    known: dict[str, list[str]] = {}
     waiting = list(ids)
     while waiting:
         name = waiting.pop()
-        if name not in known:
-            known[name] = dependencies_of(graph.vertices.get(name))
-            waiting.extend(known[name])
+        if name in known:
+            continue
+        vertex = graph.vertices.get(name)
+        goes_on = vertex is not None and (through is None or through(vertex))
+        known[name] = sorted(dependencies_of(vertex)) if goes_on else []
+        waiting.extend(known[name])
     return tuple(TopologicalSorter(known).static_order())

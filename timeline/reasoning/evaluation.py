@@ -15,6 +15,7 @@ from timeline.reasoning.graph import Access, Graph, Vertex
 from timeline.reasoning.policy import Policy
 from timeline.reasoning.proposition import Query
 from timeline.reasoning.roots import (
+    Effort,
     Family,
     Reading,
     RootSet,
@@ -104,10 +105,11 @@ def evaluate(graph: Graph, query: Query, access: Access, policy: Policy) -> Eval
     visible = [vertex for vertex in found if vertex.scope.allows(access)]
     hidden = tuple(vertex for vertex in found if not vertex.scope.allows(access))
     wanted = policy.roots_for(query.predicate)
-    supports = _supports(graph, visible, Reading(access, query.at), wanted)
+    now = Reading(access, query.at, evaluators=policy.evaluators)
+    supports = _supports(graph, visible, now, wanted)
     status, flags, hindered = Status.SUPPORTED, frozenset[Flag](), None
     if not supports:
-        status, flags, hindered = _hindered(graph, visible, query, access, wanted)
+        status, flags, hindered = _hindered(graph, visible, now, wanted)
     contradictions = _inscribed(graph, query, access, policy)
     if len(supports) > 1 or contradictions:
         flags = frozenset({Flag.CONFLICTED})
@@ -125,15 +127,15 @@ def evaluate(graph: Graph, query: Query, access: Access, policy: Policy) -> Eval
 
 
 def _hindered(
-    graph: Graph, visible: Sequence[Vertex], query: Query, access: Access, wanted: int
+    graph: Graph, visible: Sequence[Vertex], now: Reading, wanted: int
 ) -> tuple[Status, frozenset[Flag], Support | None]:
     """The least that is in the way: something gone, another time, or both; otherwise nothing is known."""
     for at, markers, status, flags in (
-        (query.at, True, Status.UNAVAILABLE, frozenset[Flag]()),
+        (now.at, True, Status.UNAVAILABLE, frozenset[Flag]()),
         (None, False, Status.UNKNOWN, _STALE),
         (None, True, Status.UNAVAILABLE, _STALE),
     ):
-        supports = _supports(graph, visible, Reading(access, at, markers=markers), wanted)
+        supports = _supports(graph, visible, msgspec.structs.replace(now, at=at, markers=markers), wanted)
         if supports:
             return status, flags, supports[0]
     return Status.UNKNOWN, frozenset(), None
@@ -153,45 +155,64 @@ def _supports(graph: Graph, vertices: Sequence[Vertex], reading: Reading, wanted
 def _support(
     graph: Graph, value: str, said: Sequence[Vertex], families: Mapping[str, Family], wanted: int
 ) -> Support | None:
-    """The fewest vertices that reach the count, and of those the oldest; of one and the same family one is enough."""
+    """The fewest vertices that reach the count, and of those the oldest; of one and the same family one is enough.
+
+    Where it would take too long to find the fewest, those with whose roots it was seen that there are enough.
+    """
     unlike: dict[Family, Vertex] = {}
     for vertex in said:
         unlike.setdefault(families[vertex.id], vertex)
-    if disjoint_sets(in_order(one for family in unlike for one in family), wanted) is None:
+    owners = {one: vertex for family, vertex in reversed(unlike.items()) for one in family}
+    enough = disjoint_sets(in_order(owners), wanted)
+    if enough is None:
         return None
+    premises = _fewest(unlike, wanted)
+    if premises is None:
+        premises = tuple(sorted({owners[one].id: owners[one] for one in enough}.values(), key=_age))
+    else:
+        owners = {one: vertex for vertex in reversed(premises) for one in families[vertex.id]}
+        enough = disjoint_sets(in_order(owners), wanted) or ()
+    return Support(
+        value,
+        premises,
+        tuple((owners[one], one) for one in enough),
+        tuple(path_of(graph, families, owners[one].id, one) for one in enough),
+    )
+
+
+def _fewest(unlike: Mapping[Family, Vertex], wanted: int) -> tuple[Vertex, ...] | None:
+    """The fewest vertices that reach the count, and of those the oldest; None if that is too much to try."""
+    effort = Effort()
     choices = [
-        _Choice(vertex, family, count_independent(family, wanted)) for family, vertex in unlike.items()
+        _Choice(vertex, family, count_independent(family, wanted, effort))
+        for family, vertex in unlike.items()
     ]
     for size in range(1, wanted + 1):
-        premises = _chosen(choices, size, wanted, ())
+        premises = _chosen(choices, size, wanted, (), effort)
+        if effort.is_spent:
+            return None
         if premises is not None:
-            owners = {one: vertex for vertex in reversed(premises) for one in families[vertex.id]}
-            used = disjoint_sets(in_order(owners), wanted) or ()
-            return Support(
-                value,
-                premises,
-                tuple((owners[one], one) for one in used),
-                tuple(path_of(graph, families, owners[one].id, one) for one in used),
-            )
+            return premises
     return None
 
 
 def _chosen(
-    choices: Sequence[_Choice], size: int, wanted: int, sets: tuple[RootSet, ...]
+    choices: Sequence[_Choice], size: int, wanted: int, sets: tuple[RootSet, ...], effort: Effort
 ) -> tuple[Vertex, ...] | None:
     """The first so many choices, in their order, that reach the count together with these sets; None if none do.
 
     A choice adds no more than it reaches alone, so most ways need not be gone to their end.
     """
-    missing = wanted - count_independent(sets, wanted)
+    effort.spend(len(choices))
+    missing = wanted - count_independent(sets, wanted, effort)
     if size == 0:
         return None if missing else ()
     if missing > sum(sorted((choice.alone for choice in choices), reverse=True)[:size]):
         return None
     left = deque(choices)
-    while left:
+    while left and not effort.is_spent:
         choice = left.popleft()
-        rest = _chosen(tuple(left), size - 1, wanted, sets + choice.family)
+        rest = _chosen(tuple(left), size - 1, wanted, sets + choice.family, effort)
         if rest is not None:
             return (choice.vertex, *rest)
     return None
@@ -217,7 +238,7 @@ def _standing(graph: Graph, vertex: Vertex, at: int, access: Access, policy: Pol
         return None
     query = Query(said.subject, said.predicate, at, said.modality)
     visible = [one for one in relevant(graph, query) if one.scope.allows(access)]
-    reading = Reading(access, query.at)
+    reading = Reading(access, query.at, evaluators=policy.evaluators)
     if vertex not in visible or not root_families(graph, [vertex.id], reading)[vertex.id]:
         return None
     supports = _supports(graph, visible, reading, policy.roots_for(said.predicate))

@@ -14,6 +14,7 @@ class Policy(msgspec.Struct, frozen=True):
     """One version of the rules.
 
     ``roots`` is the number of independent roots that a predicate needs, ``required`` its exceptions by predicate.
+    ``evaluators`` are those whose interpretations may support (``EvalOK`` of the paper's equation 12); ``None`` is all.
     ``collapse`` makes unknown, withheld and unavailable look alike. ``snapshot`` permits content of an older head, if
     it says so.
     """
@@ -23,6 +24,7 @@ class Policy(msgspec.Struct, frozen=True):
     required: Mapping[str, int] = {}
     collapse: bool = True
     snapshot: bool = False
+    evaluators: frozenset[str] | None = None
 
     def roots_for(self, predicate: str) -> int:
         """How many pairwise independent roots a claim with this predicate needs."""
@@ -39,10 +41,12 @@ class Policy(msgspec.Struct, frozen=True):
                 "required": dict(self.required),
                 "collapse": self.collapse,
                 "snapshot": self.snapshot,
+                "evaluators": None if self.evaluators is None else (*sorted(self.evaluators),),
             }
         )
         return str(Digest(hashlib.sha256(content).digest()))
 
 
-DEFAULT_POLICY: Final = Policy(version=0)
-"""In force until the owner has signed another one: one root, everything that is not supported looks alike."""
+DEFAULT_POLICY: Final = Policy(version=0, evaluators=frozenset())
+"""In force until the owner has signed another one: one root, nobody's interpretations support, and everything that is
+not supported looks alike."""

@@ -4,8 +4,10 @@ A *root set* is a smallest set of roots that suffices together. A vertex with al
 Whether two statements corroborate each other is decided by these sets alone: copies, paraphrases and summaries of one
 source all stand on the same root and count once.
 
-A family holds at most ``FAMILY_MAX`` sets. Where there would be more, the smallest are kept and the rest is left out:
-to know fewer ways in which something is supported can only count less, never more, and never empties a family.
+A family holds at most ``FAMILY_MAX`` sets, a reading makes at most ``UNIONS_MAX`` of them, and a search for disjoint
+ones costs at most ``EFFORT_MAX``. Where there would be more, the smallest are kept and the rest is left out: to know
+fewer ways in which something is supported can only count less, never more, and never empties a family. Else a few dozen
+suggestions could keep whoever asks waiting for hours.
 """
 
 from collections import Counter, deque
@@ -16,7 +18,7 @@ import msgspec
 
 from timeline.reasoning.admission import dependencies_first, is_root_ok
 from timeline.reasoning.graph import Access, Graph, Vertex
-from timeline.reasoning.roles import UNVERIFIED
+from timeline.reasoning.roles import UNVERIFIED, Role
 
 RootSet: TypeAlias = frozenset[str]
 Family: TypeAlias = tuple[RootSet, ...]
@@ -24,26 +26,62 @@ Family: TypeAlias = tuple[RootSet, ...]
 FAMILY_MAX: Final = 64
 """Root sets kept of one vertex: more ways than any policy can ask for, and few enough to be combined."""
 
+UNIONS_MAX: Final = 50_000
+"""Unions of root sets made in one reading; behind that, one root set of each member is used."""
+
+EFFORT_MAX: Final = 500_000
+"""Root sets looked at in one search for disjoint ones; behind that there are none."""
+
+
+class Effort:
+    """What a search may still cost, in root sets looked at: as good as none to whom it does not matter."""
+
+    __slots__ = ("_left",)
+
+    def __init__(self, most: int = EFFORT_MAX) -> None:
+        """Nothing was spent yet."""
+        self._left = most
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether the search was given up."""
+        return self._left < 0
+
+    def spend(self, cost: int) -> None:
+        """Count what is going to be looked at."""
+        self._left -= cost
+
 
 class Reading(msgspec.Struct, frozen=True):
-    """Under what the graph is read: for whom; at which moment, or without time; and whether what is gone counts."""
+    """Under what the graph is read: for whom; at which moment, or without time; and whether what is gone counts.
+
+    ``evaluators`` are those whose interpretations are accepted; ``None`` is all.
+    """
 
     access: Access
     at: int | None
     markers: bool = False
+    evaluators: frozenset[str] | None = None
 
 
 def root_families(graph: Graph, ids: Iterable[str], reading: Reading) -> dict[str, Family]:
-    """The families of these vertices and of all that they depend on.
+    """The families of these vertices and of all that they may use.
 
-    A vertex that may not be used has none: unverified, superseded, revoked, hidden from the asker, or not valid at the
-    moment; and an alternative with such a member supports nothing. So validity is transitive.
+    A vertex that may not be used has none: unverified, read by nobody whom the policy accepts, superseded, revoked,
+    hidden from the asker, or not valid at the moment. An alternative with such a member supports nothing: so validity
+    is transitive.
     """
     families: dict[str, Family] = {}
-    for name in dependencies_first(graph, ids):
+    effort = Effort(UNIONS_MAX)
+    endorsed = _endorsed(graph, reading)
+
+    def is_usable(vertex: Vertex) -> bool:
+        return _is_usable(graph, vertex, reading) and _is_accepted(vertex, reading, endorsed)
+
+    for name in dependencies_first(graph, ids, through=is_usable):
         vertex = graph.vertices.get(name)
         if vertex is not None:
-            families[name] = _family(graph, vertex, reading, families)
+            families[name] = _family(vertex, families, effort) if is_usable(vertex) else ()
         elif reading.markers and name in graph.markers and name not in graph.revoked:
             families[name] = (frozenset({name}),)
         else:
@@ -51,14 +89,12 @@ def root_families(graph: Graph, ids: Iterable[str], reading: Reading) -> dict[st
     return families
 
 
-def _family(graph: Graph, vertex: Vertex, reading: Reading, families: Mapping[str, Family]) -> Family:
-    if not _is_usable(graph, vertex, reading):
-        return ()
+def _family(vertex: Vertex, families: Mapping[str, Family], effort: Effort) -> Family:
     if vertex.derivation is None:
         return (frozenset({vertex.root_id}),) if is_root_ok(vertex) else ()
     found: set[RootSet] = set()
     for alternative in vertex.derivation.alternatives:
-        found.update(_combined([families[member] for member in sorted(alternative)]))
+        found.update(_combined([families[member] for member in sorted(alternative)], effort))
     return _smallest(found)
 
 
@@ -72,11 +108,36 @@ def _is_usable(graph: Graph, vertex: Vertex, reading: Reading) -> bool:
     )
 
 
-def _combined(members: Sequence[Family]) -> Family:
+def _is_accepted(vertex: Vertex, reading: Reading, endorsed: frozenset[str]) -> bool:
+    """What somebody reads in a report counts only where the policy accepts who read it, or a belief takes it up."""
+    if vertex.role is not Role.MEMORY_INTERPRETATION or reading.evaluators is None:
+        return True
+    by = None if vertex.derivation is None else vertex.derivation.evaluator
+    return by in reading.evaluators or vertex.id in endorsed
+
+
+def _endorsed(graph: Graph, reading: Reading) -> frozenset[str]:
+    """What the beliefs that the asker may see take up: who holds one has the authority to (P46)."""
+    if reading.evaluators is None:
+        return frozenset()
+    return frozenset(
+        member
+        for vertex in graph.vertices.values()
+        if vertex.role is Role.RECORDED_BELIEF and _is_usable(graph, vertex, reading)
+        for alternative in ([] if vertex.derivation is None else vertex.derivation.alternatives)
+        for member in alternative
+    )
+
+
+def _combined(members: Sequence[Family], effort: Effort) -> Family:
     """The root sets of members that are needed together: one of each."""
+    if not all(members):
+        return ()
     combined: Family = members[0]
     for family in members[1:]:
-        combined = _smallest({one | other for one in combined for other in family})
+        effort.spend(len(combined) * len(family))
+        some = (combined[:1], family[:1]) if effort.is_spent else (combined, family)
+        combined = _smallest({one | other for one in some[0] for other in some[1]})
     return combined
 
 
@@ -84,9 +145,11 @@ def _smallest(sets: Iterable[RootSet]) -> Family:
     """The sets that contain no other one, in order; at most ``FAMILY_MAX``."""
     kept: list[RootSet] = []
     for candidate in in_order(sets):
+        if len(kept) == FAMILY_MAX:
+            break
         if not any(candidate.issuperset(other) for other in kept):
             kept.append(candidate)
-    return tuple(kept[:FAMILY_MAX])
+    return tuple(kept)
 
 
 def in_order(sets: Iterable[RootSet]) -> list[RootSet]:
@@ -126,19 +189,24 @@ def are_independent(one: Family, other: Family) -> bool:
     return bool(mine) and bool(others) and mine.isdisjoint(others)
 
 
-def disjoint_sets(sets: Sequence[RootSet], wanted: int) -> tuple[RootSet, ...] | None:
+def disjoint_sets(
+    sets: Sequence[RootSet], wanted: int, effort: Effort | None = None
+) -> tuple[RootSet, ...] | None:
     """The first so many of these sets, in their order, of which no two have a root in common; None if there are not.
 
-    Exact; the work may grow with the number of sets to the power of ``wanted``, which a policy keeps small.
+    Exact as far as the effort goes; the work may grow with the number of sets to the power of ``wanted``.
     """
     if wanted == 0:
         return ()
-    if not _may_hold(sets, wanted):
+    allowed = Effort() if effort is None else effort
+    allowed.spend(wanted * len(sets))
+    if allowed.is_spent or not _may_hold(sets, wanted):
         return None
     left = deque(sets)
-    while left:
+    while left and not allowed.is_spent:
         first = left.popleft()
-        rest = disjoint_sets([other for other in left if first.isdisjoint(other)], wanted - 1)
+        allowed.spend(len(left))
+        rest = disjoint_sets([other for other in left if first.isdisjoint(other)], wanted - 1, allowed)
         if rest is not None:
             return (first, *rest)
     return None
@@ -157,10 +225,10 @@ def _may_hold(sets: Sequence[RootSet], wanted: int) -> bool:
     return bool(left)
 
 
-def count_independent(sets: Iterable[RootSet], enough: int) -> int:
+def count_independent(sets: Iterable[RootSet], enough: int, effort: Effort | None = None) -> int:
     """How many of these sets, at most, are pairwise disjoint; counted up to ``enough``."""
     candidates = in_order(sets)
-    return max(count for count in range(enough + 1) if disjoint_sets(candidates, count) is not None)
+    return max(count for count in range(enough + 1) if disjoint_sets(candidates, count, effort) is not None)
 
 
 def path_of(

@@ -118,7 +118,7 @@ def work(
     state.assertions.claimed |= claims
     try:
         account_assertions(state)
-        check_entries(state, entries)
+        check_entries(state, entries, lambda entry: reader is None or is_visible(entry, reader))
         planned = plan(
             entries,
             _known(state, entries, expect_active or {}),

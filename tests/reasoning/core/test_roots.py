@@ -48,6 +48,28 @@ def test_a_root_stands_on_itself_or_on_what_it_counts_as() -> None:
     assert family(graph(bare), "r") == ()
 
 
+@pytest.mark.requirement("P14", "P46")
+def test_an_interpretation_counts_where_its_evaluator_is_accepted() -> None:
+    """Or where a belief takes it up that the asker may see and that is in force; other derivations need nobody."""
+    chosen = [replace(PLAIN, evaluators=frozenset(names)) for names in ([], ["evaluator-2"], ["evaluator-1"])]
+    read = [root("r"), derived("d", "r")]
+    assert [family(graph(*read), "d", reading) for reading in chosen] == [(), (), sets("r")]
+    assert [family(graph(*read, derived("e", "d")), "e", reading) for reading in chosen] == [
+        (),
+        (),
+        sets("r"),
+    ]
+    program = replace(derived("p", "r"), role=Role.DETERMINISTIC_DERIVATION)
+    assert family(graph(root("r"), program), "p", chosen[0]) == sets("r")
+    belief = replace(derived("b", "x", "d"), role=Role.RECORDED_BELIEF)
+    held = graph(*read, root("x"), belief)
+    assert [family(held, name, chosen[0]) for name in "bd"] == [sets("r", "x"), sets("r")]
+    hidden = graph(*read, root("x"), replace(belief, scope=OTHERS))
+    given_up = replace(held, superseded=frozenset({"b"}))
+    revoked = replace(held, revoked=frozenset({"b"}))
+    assert [family(whole, "d", chosen[0]) for whole in (hidden, given_up, revoked)] == [(), (), ()]
+
+
 @pytest.mark.requirement("P10", "N4")
 def test_members_are_needed_together_and_alternatives_apart() -> None:
     """Minimal sets, by size and then by name."""

@@ -7,6 +7,7 @@ import msgspec
 from sidecars.assertion import AssertionEntry, DerivationEntry
 from sidecars.identity import JSON
 from sidecars.leaf import Body
+from sidecars.reasoned import EvidencePolicyEntry
 from tests.simulators.worlds import World
 from tests.world.ledger.ledgers import PROJECT, SUBJECT, TENANT, entry
 from timeline.reasoning_use import AskedUnit, CheckedAnswer, Resolved, mediate_answer, resolve_question
@@ -18,6 +19,7 @@ PREDICATE = "test.result"
 ME = Reader(TENANT, "dev", PROJECT)
 OWNER = Reader(TENANT, "dev", PROJECT, is_owner=True)
 NAME = "0f" * 16
+EVALUATOR = "tester/1"
 
 
 def session(number: int) -> str:
@@ -53,7 +55,7 @@ def derived(entry: AssertionEntry, role: str, *alternatives: tuple[str, ...]) ->
         role=role,  # type: ignore[arg-type]  # a test may try any
         rule="rule.test",
         policy=0,
-        evaluator="tester/1",
+        evaluator=EVALUATOR,
         alternatives=tuple(families),
     )
     return msgspec.structs.replace(entry, derivation=derivation)
@@ -69,6 +71,11 @@ def commit(world: World, *bodies: Body) -> None:
     """Put leaves into the log as they are."""
     with world.session.writing() as state:
         state.commit(bodies)
+
+
+def accepting(version: int = 1, *, collapse: bool = True) -> EvidencePolicyEntry:
+    """A policy by which the interpretations of these tests may support."""
+    return EvidencePolicyEntry(version, 1, {}, collapse=collapse, snapshot=False, evaluators=(EVALUATOR,))
 
 
 def ask(world: World, reader: Reader = ME, predicate: str = PREDICATE, *, at: int | None = None) -> Resolved:

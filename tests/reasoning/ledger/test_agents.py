@@ -156,7 +156,11 @@ def test_a_model_derives_as_an_interpretation_or_less(stage: Stage) -> None:
     assert wide["reason"] == "world-derivation-invalid"
     narrow = {**base, **route, **derived("memory-interpretation", id_)}
     assert agent.ask(Tool.RECORD, narrow)["status"] == "recorded"
-    commit(stage.world, EvidencePolicyEntry(1, 1, {"x.y": 2}, collapse=True, snapshot=False))
+    assert agent.ask(Tool.RESOLVE, {**question, "subjectId": TASK})["contents"] == []
+    accepted = EvidencePolicyEntry(
+        1, 1, {"x.y": 2}, collapse=True, snapshot=False, evaluators=("model:codex",)
+    )
+    commit(stage.world, accepted)
     assert agent.ask(Tool.RECORD, narrow)["status"] == "duplicate"
     found = agent.ask(Tool.RESOLVE, {**question, "subjectId": TASK})
     assert found["contents"][0]["sources"][0]["role"] == "memory-interpretation"

@@ -65,6 +65,11 @@ def test_a_policy_is_changed_version_by_version(owner: Owner) -> None:
     assert owner.says("world", "policy", "set", "--require", f"{PREDICATE}=0")["required"] == {}
     assert owner.refused("world", "policy", "set", "--require", "Deploy=1") == "world-evidence-invalid"
     assert owner.refused("world", "policy", "set", "--require", "x.y") == "usage"
+    accepted = owner.says("world", "policy", "set", "--accept", "model:codex", "--accept", "model:king")
+    assert accepted["evaluators"] == ["model:codex", "model:king"]
+    assert "model:codex, model:king" in owner.types("world", "policy", "show")[1]
+    assert owner.says("world", "policy", "set", "--reject", "model:king")["evaluators"] == ["model:codex"]
+    assert owner.refused("world", "policy", "set", "--accept", "a model") == "world-evidence-invalid"
     for text in ("independent roots", "version"):
         assert text in owner.types("world", "policy", "show")[1]
 
@@ -134,7 +139,13 @@ def test_he_takes_up_an_interpretation_as_his_belief(owner: Owner) -> None:
     made = session.ask(Tool.RECORD, {**SUGGESTION, **bound, "derivation": derivation})
     belief = ("world", "record", "task:default", "build.state", "--text", "good", "--kind", "task-state")
     assert owner.refused(*belief, "--from", measured) == "world-derivation-invalid"
-    owner.says(*belief, "--from", made["assertionId"])
+    said = owner.says(*belief, "--from", made["assertionId"], "--purpose", "planning")
+    id_ = said["assertions"][0]["id"]
+    shown = owner.says("world", "show", id_)
+    assert (shown["purposes"], shown["derivation"]["role"]) == (["planning"], "recorded-belief")
+    text = owner.types("world", "show", id_)[1]
+    assert "planning" in text
+    assert "recorded-belief by owner" in text
     found = owner.says("world", "ask", "task:default", "build.state")
     assert [one["role"] for one in found["decision"]["premises"]] == ["recorded-belief"]
 

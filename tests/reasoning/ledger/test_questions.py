@@ -15,6 +15,7 @@ from tests.reasoning.ledger.asking import (
     ME,
     OWNER,
     PREDICATE,
+    accepting,
     ask,
     captured,
     commit,
@@ -100,6 +101,7 @@ def test_a_correction_of_the_owners_supersedes(world: World) -> None:
 @pytest.mark.requirement("P35")
 def test_what_rests_on_something_replaced_is_not_said(world: World) -> None:
     """A summary of a measurement that was corrected since."""
+    commit(world, accepting())
     record(world, captured("a", 1))
     record(world, derived(suggested("i", predicate="x.y"), "memory-interpretation", ("a",)))
     assert standing(world, predicate="x.y") == "supported"
@@ -110,6 +112,7 @@ def test_what_rests_on_something_replaced_is_not_said(world: World) -> None:
 @pytest.mark.requirement("P34", "P50")
 def test_a_revocation_takes_the_ground_away(world: World) -> None:
     """Of one assertion, and of all of a session; another complete ground keeps its support."""
+    commit(world, accepting())
     record(world, captured("a"), captured("b", seen_in=2))
     record(world, derived(suggested("both", 5, predicate="x.y"), "memory-interpretation", ("a",), ("b",)))
     record(world, derived(suggested("one", 5, predicate="x.z"), "memory-interpretation", ("a",)))
@@ -135,6 +138,7 @@ def test_an_inscribed_conflict_is_told_of_both(world: World) -> None:
 @pytest.mark.requirement("P24", "P33")
 def test_time_is_transitive_and_both_ends_count(world: World) -> None:
     """Before it began, after it ended, and for what rests on it."""
+    commit(world, accepting())
     record(world, captured("a", starts_at=NOW_MS + 10, expires_at=NOW_MS + 20))
     record(world, derived(suggested("i", predicate="x.y"), "memory-interpretation", ("a",)))
     for at, found in ((9, "stale"), (10, "supported"), (19, "supported"), (20, "stale")):
@@ -227,6 +231,19 @@ def test_another_project_is_another_world(world: World) -> None:
 # -- what is derived -------------------------------------------------------------------------------------------
 
 
+@pytest.mark.requirement("P14", "P46", "M4")
+def test_an_interpretation_counts_where_its_evaluator_is_accepted(world: World) -> None:
+    """By default nobody's does: what a model reads in a result is a suggestion with a better address."""
+    record(world, captured("a"))
+    record(world, derived(suggested("i", predicate="x.y"), "memory-interpretation", ("a",)))
+    assert standing(world, predicate="x.y") == "unrecorded"
+    another = EvidencePolicyEntry(1, 1, {}, collapse=True, snapshot=False, evaluators=("tester/2",))
+    commit(world, another)
+    assert standing(world, predicate="x.y") == "unrecorded"
+    commit(world, accepting(2))
+    assert standing(world, predicate="x.y") == "supported"
+
+
 @pytest.mark.requirement("P13", "P46")
 def test_a_belief_is_the_owners_stance_on_an_interpretation(world: World) -> None:
     """It keeps what it rests on: revoked there, it is not held any more."""
@@ -309,11 +326,11 @@ def test_only_an_erasure_leaves_a_marker(world: World, monkeypatch: pytest.Monke
     with world.session.reading() as state:
         graph = read_graph(state, ME, [(SUBJECT, "x.y")])
     assert (dict(graph.vertices), dict(graph.markers)) == ({}, {})
-    commit(world, EvidencePolicyEntry(1, 1, {}, collapse=False, snapshot=False))
+    commit(world, accepting(collapse=False))
     assert standing(world, predicate="x.y") == "unrecorded"
     monkeypatch.setattr("timeline.reasoning_reading.is_suppressed", lambda *_: True)
     assert standing(world, predicate="x.y") == "unavailable"
-    commit(world, EvidencePolicyEntry(2, 1, {}, collapse=True, snapshot=False))
+    commit(world, accepting(2))
     assert standing(world, predicate="x.y") == "unrecorded"
     with world.session.reading() as state:
         graph = read_graph(state, ME, [(SUBJECT, "x.y")])
