@@ -356,11 +356,10 @@ def _check_tables(report: Report, state: State) -> None:
     if state.store.outdated or state.reading.due:
         return
     recorded, evidence = state.view.assertions.count, state.view.register.count
-    for name, reading, detail in (
-        ("assertions", reading_assertions, f"{recorded} recorded, with what replaces them"),
-        ("register", reading_register, f"{evidence} leaves of the evidence"),
-    ):
-        _run(report, name, partial(_open_and_close, reading, state), f"{detail}: rows are the log's")
+    fine = f"{recorded} recorded, their rows and replacements are those of the log"
+    _run(report, "assertions", partial(_open_and_close, reading_assertions, state), fine)
+    fine = f"{evidence} leaves about evidence and claims, their rows are those of the log"
+    _run(report, "register", partial(_open_and_close, reading_register, state), fine)
 
 
 def _open_and_close(reading: Callable[[State], AbstractContextManager[None]], state: State) -> None:

@@ -125,7 +125,7 @@ def test_the_session_that_stays_goes_on(stage: Stage) -> None:
 # -- an assertion ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.requirement("X11", "P35")
+@pytest.mark.requirement("X11", "P35", "N10")
 def test_of_an_erased_assertion_nothing_is_left_in_any_file(stage: Stage) -> None:
     """With what it had replaced, which must not come back; another one stays."""
     assert stage.holders(CANARIES["new"], CANARIES["old"]) == ["state/state.db"]

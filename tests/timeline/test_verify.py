@@ -47,6 +47,7 @@ def test_a_report_names_what_was_checked_and_what_was_not(indexed: Case) -> None
         "keys, head, anchor, log",
         "database structure",
         "assertions",
+        "register",
         "sidecars",
     ]
     assert [check.name for check in deep.checks] == [

@@ -191,11 +191,13 @@ def _audiences(entry: AssertionEntry, *, is_seen: bool) -> Iterator[AssertionEnt
     """
     if is_seen:
         yield entry
+    route = (entry.portal, entry.thread) if is_seen else (None, None)
+    wide = msgspec.structs.replace(
+        entry, group=None, purposes=(), about=None, portal=route[0], thread=route[1]
+    )
     for project in {entry.project, None}:
         for privacy in ("shared", "private"):
-            yield msgspec.structs.replace(
-                entry, project=project, privacy=privacy, group=None, purposes=(), about=None
-            )
+            yield msgspec.structs.replace(wide, project=project, privacy=privacy)
 
 
 def is_entry_named(suppression: Suppression, entry: AssertionEntry) -> bool:

@@ -164,7 +164,7 @@ def _support(
         unlike.setdefault(families[vertex.id], vertex)
     owners = {one: vertex for family, vertex in reversed(unlike.items()) for one in family}
     enough = disjoint_sets(in_order(owners), wanted)
-    if enough is None:
+    if not enough:
         return None
     premises = _fewest(unlike, wanted)
     if premises is None:

@@ -26,6 +26,11 @@ READING = (
     ("world", "mediate", "-"),
     ("world", "trace", "trace:" + "0" * 32),
     ("world", "consents"),
+    ("world", "recompute", "--dry-run"),
+    ("world", "grade", "claim:x"),
+    ("world", "grades", "person:x"),
+    ("world", "credential", "list"),
+    ("world", "verdicts"),
     ("world", "policy", "show"),
     ("task", "show"),
 )
@@ -39,6 +44,9 @@ RECORDING = (
     ("world", "inscribe", "assertion:x", "assertion:y", "--reason", "z"),
     ("world", "consent", "person:kim", "--allow"),
     ("world", "policy", "set", "--roots", "2"),
+    ("world", "import-claims", "no such file"),
+    ("world", "credential", "add", "person:x", "chess", "--quality", "1", "--basis", "y"),
+    ("world", "verdict", "person:x", "born", "--none", "--reason", "y"),
     START,
     ("task", "confirm"),
     ("task", "correct", "--next-step", "x"),
@@ -76,14 +84,14 @@ def test_a_word_of_the_owner_wants_the_owner_key(
             code, out, err = owner.types(*command)
             assert (code, out, "[owner-key-locked]" in err) == (1, "", True), command
     assert stage.leaves() == before
-    assert [owner.types(*command)[0] for command in READING] == [0, 0, 0, 0, 0, 2, 0, 2, 2, 0, 0, 0]
+    assert [owner.types(*command)[0] for command in READING] == [0, 0, 0, 0, 0, 2, 0, 2, 2, 0, 0, 2, 2, 0, 0, 0, 0]
 
 
 @pytest.mark.requirement("X13")
 def test_each_is_in_the_lists() -> None:
     """Reading ones are the owner's too: they show what is private."""
     for command in (*READING, *RECORDING):
-        path = " ".join(command[: 3 if command[1] == "policy" else 2])
+        path = " ".join(command[: 3 if command[1] in {"policy", "credential"} else 2])
         assert is_owner_command(path)
         assert (path in CONSENTING_COMMANDS) == (command in RECORDING)
 
