@@ -15,7 +15,7 @@ from timeline.clock import format_utc
 from timeline.guard.asked_answer import AnswerAsked, QuestionAsked
 from timeline.reasoning.declassified import Content, Standing
 from timeline.reasoning.extraction import Unit, UnitKind, extract
-from timeline.reasoning.roles import Role
+from timeline.reasoning.roles import GROUNDED, Role
 from timeline.reasoning_reading import consenting
 from timeline.reasoning_use import (
     AskedUnit,
@@ -124,11 +124,9 @@ def check_text(state: State, reader: Reader, text: str, *, name: str) -> Json:
         }
     answer = mediate_answer(state, reader, units[:UNITS_MAX], name=name)
     left_out = len(claims) - len(shown) + len(units[UNITS_MAX:])
-    return {
-        **checked_json(answer, places),
-        "heuristic": True,
-        **({"claimsOmitted": left_out} if left_out else {}),
-    }
+    found = {**checked_json(answer, places), "heuristic": True}
+    # A claim that was not looked at is not released: such a text must not go out whole.
+    return {**found, "status": "held-back", "claimsOmitted": left_out} if left_out else found
 
 
 # -- claims ----------------------------------------------------------------------------------------------------
@@ -165,8 +163,9 @@ def _value_for(claim: Unit, found: Resolved) -> str:
 
 
 def _is_measured(claim: Unit, content: Content) -> bool:
-    is_task = claim.kind is UnitKind.COMPLETED
-    return is_task or any(source.role is Role.OBSERVED_EVENT for source in content.sources)
+    """By a measurement; that a task is completed, by what was captured or said, and by nobody's reading of it."""
+    counted = GROUNDED if claim.kind is UnitKind.COMPLETED else {Role.OBSERVED_EVENT}
+    return any(source.role in counted for source in content.sources)
 
 
 # -- the form --------------------------------------------------------------------------------------------------

@@ -56,11 +56,10 @@ from timeline.manifest import (
 from timeline.paths import Locations
 from timeline.remains import Stage, decide_stage, find_remains
 from timeline.service import Session
-from timeline.staging import beside, check_whole, clear_folder, place_of, workspace
+from timeline.staging import check_whole, place_of
 from timeline.state import State, open_local_for_writing
 from timeline.store import create_store, open_store
-
-_COPYING = "backing-up"
+from timeline.workspaces import BACKING_UP, backup_lock, beside, clear_folder, workspace
 
 
 class BackedUp(msgspec.Struct, frozen=True):
@@ -99,8 +98,8 @@ def back_up(
     check_new(file)
     locations = session.locations
     _check_there(locations)
-    copy = beside(locations, _COPYING)
-    with hold_writer_lock(locations.runtime / "backup.lock"), workspace(copy):
+    copy = beside(locations, BACKING_UP)
+    with hold_writer_lock(backup_lock(locations)), workspace(copy):
         found = _take_copy(session, copy, progress)
         names = [name for name in found.names if with_keys or name not in KEYS]
         members = order_members([_member(copy, name) for name in names])

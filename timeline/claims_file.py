@@ -31,6 +31,7 @@ from sidecars.graded import (
 )
 from sidecars.identity import JSON, canonical_bytes_with_floats, strict_loads_with_floats
 from timeline.clock import parse_utc
+from timeline.grading.backfill import OlderFact, fill_up
 from timeline.grading.credibility import GLOBAL
 from timeline.grading.errors import ClaimsFileError
 from timeline.grading.work import (
@@ -95,6 +96,7 @@ class _WorkLine(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename=
     root: StableId | None = None
     domain: Domain = GLOBAL
     said_at: str | None = None
+    older: bool = False
     reliability: Annotated[int, msgspec.Meta(ge=0, le=RELIABILITY_MAX)] | None = None
     peer_reviewed: bool | None = None
     citations: Annotated[int, msgspec.Meta(ge=0, le=1_000_000)] | None = None
@@ -148,6 +150,7 @@ _FORMS: Final = {
     "sentence": f"must be a text of 1 to {SENTENCE_CHARACTERS_MAX} characters",
     "reliability": f"must be a whole number from 0 to {RELIABILITY_MAX}",
     "peerReviewed": "must be true or false",
+    "older": "must be true or false",
     "citations": "must be a whole number from 0 to 1000000",
     "hops": f"must be a whole number from 0 to {HOPS_MAX}",
     "verification": "must be a whole number of millionths, from 0 to 1000000",
@@ -155,6 +158,9 @@ _FORMS: Final = {
 }
 """The rule that a field breaks whose value is not of its form."""
 
+
+_GRADED_FIELDS: Final = ("domain", "intent", "reader", "sentence", "valid_from", "valid_until")
+"""What a line of an older work cannot know."""
 
 # -- reading ---------------------------------------------------------------------------------------------------
 
@@ -254,6 +260,8 @@ class _Reader:
         said_at = self.time("saidAt", head.said_at if line.said_at is None else line.said_at)
         if said_at is None:
             raise self.refused("saidAt", "is missing, here and in the line of the work")
+        if head.older:
+            return self._checked(line, work, self._filled_up(line, head, value, said_at))
         intent, classifier = _meant(line)
         in_conversation = work.work_class == "conversation" and work.root is None
         made = make_claim(
@@ -280,6 +288,28 @@ class _Reader:
             valid_until=self.time("validUntil", line.valid_until),
             classifier=classifier,
         )
+        return self._checked(line, work, claim)
+
+    def _filled_up(self, line: _ClaimLine, head: _WorkLine, value: str, said_at: int) -> Claim:
+        """A fact that was recorded before there were grades (G26)."""
+        given = {name for name in _GRADED_FIELDS if getattr(line, name) is not None}
+        if given or line.sources or line.extract != "statement" or line.mutability != "slow_changing":
+            raise self.refused(
+                None, "of an older work must be id, subject, key, value, saidAt and session alone"
+            )
+        fact = OlderFact(
+            id=line.id,
+            subject=line.subject or "",
+            key=line.key,
+            value=value,
+            said_at=said_at,
+            entity=head.author,
+            session=line.session,
+        )
+        return fill_up(fact)
+
+    def _checked(self, line: _ClaimLine, work: Work, claim: Claim) -> Claim:
+        """A claim that its work can make, without a secret and without a name of authority."""
         self.check_texts(
             line.value,
             id=line.id,

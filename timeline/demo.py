@@ -9,24 +9,22 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 
-import msgspec
-
 from sidecars.event import Outcome
 from timeline import answers, service
 from timeline.clock import SystemClock, format_utc
+from timeline.demo_stage import Say, Stage, must_refuse, require
+from timeline.demo_world import tell_world
 from timeline.errors import DemoError
 from timeline.index import IndexResult
 from timeline.paths import Locations
 from timeline.search import Answer, Status, Window
 from timeline.simulated_host import CodexRollout, stepping_clock
 from timeline.terms import parse_query
-
-Say = Callable[[str], None]
 
 _MINUTE_MS = 60_000
 _COMMAND = "python -m pytest -q"
@@ -42,22 +40,6 @@ def test_small():
 def test_zero():
     assert add(0, 0) == 0
 """
-
-
-class _Stage(msgspec.Struct, frozen=True):
-    """Where the story plays."""
-
-    session: service.Session
-    project: Path
-    home: Path
-    say: Say
-
-    def step(self, title: str) -> None:
-        self.say("")
-        self.say(f"== {title}")
-
-    def proved(self, text: str) -> None:
-        self.say(f"   proved: {text}")
 
 
 def run_demo(keep: Path | None, say: Say) -> None:
@@ -79,6 +61,7 @@ def run_demo(keep: Path | None, say: Say) -> None:
         _change_one_byte(stage, path)
         source_ref = _renew(stage, rollout, path)
         _restore_older_state(stage, before_index)
+        tell_world(stage, source_ref)
         _finish(stage)
         say("")
         say(f"done: every step did what it says; source {source_ref}")
@@ -104,21 +87,21 @@ def _folder(keep: Path | None) -> Iterator[Path]:
     yield Path(os.path.realpath(keep))
 
 
-def _prepare(folder: Path, say: Say) -> _Stage:
+def _prepare(folder: Path, say: Say) -> Stage:
     home, project = folder / "home", folder / "home" / "project"
     project.mkdir(parents=True)
     (home / ".codex" / "sessions").mkdir(parents=True)
     locations = Locations(folder / "state", folder / "trust", folder / "config", folder / "runtime")
     environment = {"HOME": str(home), "CODEX_HOME": str(home / ".codex")}
-    stage = _Stage(service.Session(locations, environment=environment), project, home, say)
+    stage = Stage(service.Session(locations, environment=environment), project, home, say)
     stage.step("timeline init")
     view = service.init_state(stage.session, owner_presence="any", simulated_host=True)
-    _require(view.policy is not None and view.policy.simulated_host, "the first leaf says simulated-host")
+    require(view.policy is not None and view.policy.simulated_host, "the first leaf says simulated-host")
     stage.proved("keys, head and anchor exist; the first signed leaf says that the host is simulated")
     return stage
 
 
-def _work(stage: _Stage) -> tuple[CodexRollout, Path, int]:
+def _work(stage: Stage) -> tuple[CodexRollout, Path, int]:
     """The agent's session: tests fail, the code is mended, tests pass, and an old log is printed."""
     stage.step("a coding agent works (simulated Codex, real pytest)")
     clock = stepping_clock(SystemClock().now_ms() - 10 * _MINUTE_MS)
@@ -134,23 +117,23 @@ def _work(stage: _Stage) -> tuple[CodexRollout, Path, int]:
     # Its own settings, so that those of a folder around the demonstration are not taken.
     (stage.project / "pytest.ini").write_text("[pytest]\n", encoding="utf-8")
     output, code = _run_pytest(stage.project)
-    _require(code == 1 and "1 failed, 1 passed" in output, "the first run fails one of two tests")
+    require(code == 1 and "1 failed, 1 passed" in output, "the first run fails one of two tests")
     rollout.command(_COMMAND, output, code)
     failed_ms = clock()
     (stage.project / "sums.py").write_text(_FIXED, encoding="utf-8")
     rollout.patch("*** Begin Patch\n*** Update File: sums.py\n*** End Patch\n")
     passed, code = _run_pytest(stage.project)
-    _require(code == 0 and "2 passed" in passed, "the second run passes both tests")
+    require(code == 0 and "2 passed" in passed, "the second run passes both tests")
     rollout.command(_COMMAND, passed, code)
     rollout.command("cat old.log", output, 0)
     rollout.end_turn("All tests pass.")
     path.write_bytes(rollout.to_bytes())
-    stage.say(f"   {_COMMAND}: 1 failed, 1 passed, exit 1; after the fix: 2 passed, exit 0")
-    stage.say("   cat old.log: prints the first run's output once more, exit 0")
+    stage.tell(f"{_COMMAND}: 1 failed, 1 passed, exit 1; after the fix: 2 passed, exit 0")
+    stage.tell("cat old.log: prints the first run's output once more, exit 0")
     return rollout, path, failed_ms
 
 
-def _hook(stage: _Stage, rollout: CodexRollout, path: Path) -> None:
+def _hook(stage: Stage, rollout: CodexRollout, path: Path) -> None:
     stage.step("timeline hook user-prompt-submit --host codex")
     receipt = service.receive_prompt(
         stage.session, "codex", answers.encode(_prompt_event(stage, rollout, path))
@@ -158,7 +141,7 @@ def _hook(stage: _Stage, rollout: CodexRollout, path: Path) -> None:
     stage.proved(f"one receipt, bound to this session and file, until {format_utc(receipt.expires_at)}")
 
 
-def _prompt_event(stage: _Stage, rollout: CodexRollout, path: Path) -> answers.Json:
+def _prompt_event(stage: Stage, rollout: CodexRollout, path: Path) -> answers.Json:
     """What Codex gives its hooks at a prompt."""
     return {
         "hook_event_name": "UserPromptSubmit",
@@ -170,18 +153,18 @@ def _prompt_event(stage: _Stage, rollout: CodexRollout, path: Path) -> answers.J
     }
 
 
-def _consent(stage: _Stage, rollout: CodexRollout, path: Path) -> str:
+def _consent(stage: Stage, rollout: CodexRollout, path: Path) -> str:
     stage.step("timeline receipt, then timeline enroll --confirm-local-timeline")
     (receipt,) = service.list_receipts(stage.session, str(stage.project))
     enrollment = service.enroll(stage.session, str(stage.project), receipt.id, confirmed=True)
-    _require(enrollment.binding.session == rollout.thread_id, "the enrollment names the session")
-    _require(enrollment.source.size == path.stat().st_size, "the whole file is the snapshot")
-    _must_refuse(lambda: service.enroll(stage.session, str(stage.project), receipt.id, confirmed=True))
+    require(enrollment.binding.session == rollout.thread_id, "the enrollment names the session")
+    require(enrollment.source.size == path.stat().st_size, "the whole file is the snapshot")
+    must_refuse(lambda: service.enroll(stage.session, str(stage.project), receipt.id, confirmed=True))
     stage.proved("the owner's consent is a signed leaf; the receipt is spent and refused a second time")
     return enrollment.source.ref
 
 
-def _index_and_search(stage: _Stage, failed_ms: int) -> None:
+def _index_and_search(stage: Stage, failed_ms: int) -> None:
     root = str(stage.project)
     stage.step("timeline index")
     (result,) = service.index(stage.session, root)
@@ -190,24 +173,24 @@ def _index_and_search(stage: _Stage, failed_ms: int) -> None:
     stage.say(
         f"   {result.tallies.records} records, {result.tallies.calls} calls, {result.events} events kept"
     )
-    _require(result.events == 2, "two test runs gave events, the printed log gave none")
+    require(result.events == 2, "two test runs gave events, the printed log gave none")
     stage.proved("three outputs hold a pytest summary; only the two that pytest printed became evidence")
     stage.step(f"timeline search --at {format_utc(failed_ms)} --window 1")
     by_time = _search(stage, window=Window(failed_ms, 1000))
-    _require(
+    require(
         {card.event.outcome for card in by_time.cards} >= {Outcome.FAIL}, "the failing run is found by time"
     )
     stage.step("timeline search pytest passed")
     by_terms = _search(stage, terms=("pytest", "passed"))
     card = by_terms.cards[0].event
-    _require((card.passed, card.exit_code, card.outcome) == (2, 0, Outcome.PASS), "2 passed, exit 0")
+    require((card.passed, card.exit_code, card.outcome) == (2, 0, Outcome.PASS), "2 passed, exit 0")
     stage.proved("each card was derived again from the transcript's own bytes just now")
 
 
-def _search(stage: _Stage, *, window: Window | None = None, terms: tuple[str, ...] | None = None) -> Answer:
+def _search(stage: Stage, *, window: Window | None = None, terms: tuple[str, ...] | None = None) -> Answer:
     query = None if terms is None else parse_query(terms)
     answer, view = service.find(stage.session, str(stage.project), window=window, query=query)
-    _require(answer.status is Status.FOUND, "the search finds its card")
+    require(answer.status is Status.FOUND, "the search finds its card")
     found = answers.search_answer(answer, view, at_ms=None if window is None else window.at_ms, query=query)
     for card in found["events"]:
         counts = ", ".join(f"{card[n]} {n}" for n in ("passed", "failed") if n in card)
@@ -217,21 +200,21 @@ def _search(stage: _Stage, *, window: Window | None = None, terms: tuple[str, ..
     return answer
 
 
-def _change_one_byte(stage: _Stage, path: Path) -> None:
+def _change_one_byte(stage: Stage, path: Path) -> None:
     stage.step("one byte of the transcript changes")
     content = path.read_bytes()
     place = content.index(b"2 passed")
     path.write_bytes(content[:place] + b"9" + content[place + 1 :])
     answer, _ = service.find(stage.session, str(stage.project), query=parse_query(("pytest", "passed")))
-    _require(answer.status is Status.STALE and not answer.cards, "no card from a changed file")
-    stage.say(f"   no card: {answer.status}, {answer.reason}")
+    require(answer.status is Status.STALE and not answer.cards, "no card from a changed file")
+    stage.tell(f"no card: {answer.status}, {answer.reason}")
     path.write_bytes(content)
     answer, _ = service.find(stage.session, str(stage.project), query=parse_query(("pytest", "passed")))
-    _require(answer.status is Status.STALE, "putting the byte back does not bring the snapshot back")
+    require(answer.status is Status.STALE, "putting the byte back does not bring the snapshot back")
     stage.proved("a changed file gives no card, not even with the byte put back: it needs a new consent")
 
 
-def _renew(stage: _Stage, rollout: CodexRollout, path: Path) -> str:
+def _renew(stage: Stage, rollout: CodexRollout, path: Path) -> str:
     """The session goes on: a new prompt gives a new receipt, and the owner consents anew."""
     stage.step("a new prompt, a new consent, indexed again")
     rollout.start_turn()
@@ -254,30 +237,30 @@ def _copy_state(locations: Locations, folder: Path) -> Path:
     return older
 
 
-def _restore_older_state(stage: _Stage, older: Path) -> None:
+def _restore_older_state(stage: Stage, older: Path) -> None:
     stage.step("the state is put back to an older copy")
     where = stage.session.locations
     newest = where.state.with_name("newest-state")
     where.state.rename(newest)
     older.rename(where.state)
-    reason = _must_refuse(
+    reason = must_refuse(
         lambda: service.find(stage.session, str(stage.project), query=parse_query(("pytest", "failed")))
     )
     report = service.verify_timeline(stage.session, deep=False)
-    _require(report.verdict == "refused", "verify refuses the older state")
-    stage.say(f"   search: refused, {reason}; timeline verify: {report.verdict}")
+    require(report.verdict == "refused", "verify refuses the older state")
+    stage.tell(f"search: refused, {reason}; timeline verify: {report.verdict}")
     shutil.rmtree(where.state)
     newest.rename(where.state)
     stage.proved("the anchor remembers a larger log than the restored state shows")
 
 
-def _finish(stage: _Stage) -> None:
+def _finish(stage: Stage) -> None:
     stage.step("timeline verify --deep")
     report = service.verify_timeline(stage.session, deep=True)
-    _require(report.verdict == "ok", "the undone state verifies")
-    stage.say(f"   verdict {report.verdict}, level {report.level}, {report.size} leaves")
+    require(report.verdict == "ok", "the undone state verifies")
+    stage.tell(f"verdict {report.verdict}, level {report.level}, {report.size} leaves")
     for item in report.not_checked:
-        stage.say(f"   not checked: {item}")
+        stage.tell(f"not checked: {item}")
     stage.proved("keys, head, anchor, every leaf, sidecar and projected row")
 
 
@@ -299,19 +282,3 @@ def _run_pytest(project: Path) -> tuple[str, int]:
         check=False,
     )
     return ended.stdout, ended.returncode
-
-
-def _require(condition: bool, text: str) -> None:
-    if not condition:
-        message = f"not so: {text}"
-        raise DemoError(message)
-
-
-def _must_refuse(action: Callable[[], object]) -> str:
-    """The reason of the refusal that ``action`` must meet."""
-    try:
-        action()
-    except service.REFUSALS as error:
-        return error.reason
-    message = "not so: the step must be refused"
-    raise DemoError(message)

@@ -23,7 +23,7 @@ import msgspec
 
 from timeline.clock import Clock, SystemClock, format_utc
 from timeline.errors import StateIncompleteError
-from timeline.files import is_there, read_private
+from timeline.files import is_there, read_private, write_atomic
 
 DIARY_BYTES_MAX: Final = 1024 * 1024
 """Bytes of one file: some 8,000 lines, days of work. There are two files at most."""
@@ -32,6 +32,9 @@ LINE_BYTES_MAX: Final = 4096
 """Bytes of one line with all its fields; a longer one was not written by this program."""
 
 _ROTATED: Final = ".1"
+_FORGOTTEN: Final = "forgotten"
+"""The reason of a refusal that names nobody: what was forgotten must not stand here either."""
+
 _UNSHAPED: Final = "?"
 _COUNT_MAX: Final = 2**53
 
@@ -99,6 +102,8 @@ class Diary:
         if allowed is None or not allowed.issuperset(fields):
             message = f"diary event {event}: not on the list, or with a field that is not"
             raise RuntimeError(message)
+        if fields.get("reason") == _FORGOTTEN:
+            fields = {name: value for name, value in fields.items() if name not in {"session", "source"}}
         with self._lock:
             lines = [self._line(event, level, fields)]
             if self._lost:
@@ -158,6 +163,23 @@ def read_diary(path: Path, *, last: int | None = None) -> tuple[Entry, ...]:
     """
     found = [entry for file in (_rotated(path), path) for entry in _entries(_content(file))]
     return tuple(found if last is None else found[max(0, len(found) - last) :])
+
+
+def drop_entries(path: Path, is_gone: Callable[[Entry], bool]) -> int:
+    """Take lines out of both files, and every line that is not ours; how many. What is added meanwhile may be lost.
+
+    Raises:
+        UnsafeFileError: a file is not private.
+        StateUnwritableError: it cannot be rewritten.
+    """
+    dropped = 0
+    for file in (_rotated(path), path):
+        lines = _content(file).splitlines(keepends=True)
+        kept = [line for line in lines if any(not is_gone(entry) for entry in _entries(line))]
+        if len(kept) < len(lines):
+            write_atomic(file, b"".join(kept))
+            dropped += len(lines) - len(kept)
+    return dropped
 
 
 def follow_diary(path: Path, wait: Callable[[], bool]) -> Iterator[Entry]:

@@ -6,7 +6,6 @@ forgetting. A plan changes nothing; carrying it out needs the owner's word on ex
 
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from typing import Literal
 
 import msgspec
 
@@ -26,14 +25,14 @@ from timeline.forgetting.errors import (
     ForgetError,
     NothingToForgetError,
     PlanMovedError,
-    PlanUnknownError,
 )
 from timeline.forgetting.intake import (
     given_up_keys,
     logged_digests,
 )
 from timeline.forgetting.items import read_items
-from timeline.forgetting.journal import keep_plan, kept_plans, read_lines, read_plan_bytes
+from timeline.forgetting.journal import keep_plan
+from timeline.forgetting.leftovers import are_copies_left, is_in_diary
 from timeline.forgetting.plan import (
     Item,
     Plan,
@@ -41,10 +40,10 @@ from timeline.forgetting.plan import (
     Sort,
     format_plan,
     is_same_matter,
-    parse_plan,
     selector_of,
 )
 from timeline.forgetting.scan import Hit, check_value, owned_files, search_files
+from timeline.forgetting.standing import PlanStatus, find_plans, load_plan
 from timeline.forgetting.suppression import (
     load_suppression,
     read_list,
@@ -54,8 +53,6 @@ from timeline.service import Session
 from timeline.state import State
 from timeline.status import find_status
 from timeline.targeting import plan_at
-
-Standing = Literal["planned", "begun", "erased", "unfinished", "done"]
 
 
 class Named(msgspec.Struct, frozen=True, kw_only=True):
@@ -109,18 +106,6 @@ class Verified(msgspec.Struct, frozen=True):
     def ok(self) -> bool:
         """Whether nothing is left of what was looked for."""
         return all(check.ok for check in self.checks)
-
-
-class PlanStatus(msgspec.Struct, frozen=True):
-    """Where one plan stands; ``failed`` counts what its last report says has failed."""
-
-    plan: str
-    standing: Standing
-    targets: int
-    erased: int
-    failed: int
-    report: int | None
-    last_step: str
 
 
 # -- planning --------------------------------------------------------------------------------------------------
@@ -231,19 +216,6 @@ def _label(item: Item) -> str:
 # -- carrying out ----------------------------------------------------------------------------------------------
 
 
-def load_plan(session: Session, digest: str) -> Plan:
-    """The plan of this digest, as it is kept.
-
-    Raises:
-        PlanUnknownError, PlanInvalidError: there is none, or it is not what was written.
-    """
-    content = read_plan_bytes(session.locations, digest)
-    if content is None:
-        message = "no plan of this digest is kept"
-        raise PlanUnknownError(message)
-    return parse_plan(content)
-
-
 def apply_plan(session: Session, digest: str, *, confirmed: bool) -> Applied:
     """Carry out a plan that the owner has seen, or go on with one that was interrupted.
 
@@ -253,7 +225,7 @@ def apply_plan(session: Session, digest: str, *, confirmed: bool) -> Applied:
         PlanMovedError: what it is about has changed since; nothing was changed.
         StateError, SidecarError: the state cannot be used or written; the same command goes on from there.
     """
-    plan = load_plan(session, digest)
+    plan = load_plan(session.locations, digest)
     if not confirmed:
         message = "the owner has not confirmed the plan"
         raise ForgetConfirmationError(message)
@@ -297,11 +269,16 @@ def verify_plan(session: Session, digest: str, values: Sequence[bytes] = ()) -> 
         PlanUnknownError, PlanInvalidError, ValueGivenError: there is no such plan, or a value cannot be searched for.
         StateError, SidecarError: the state is not to be believed.
     """
-    plan = load_plan(session, digest)
+    plan = load_plan(session.locations, digest)
     for value in values:
         check_value(value)
     with session.reading() as state:
-        checks = [*_check_log(state, plan, digest), *_check_files(state, plan), _check_list(state, plan)]
+        checks = [
+            *_check_log(state, plan, digest),
+            *_check_files(state, plan),
+            _check_list(state, plan),
+            *_check_leftovers(state),
+        ]
     not_checked = ["the stores that the plan does not cover: " + ", ".join(plan.not_covered)]
     if not values:
         not_checked.insert(0, "raw bytes: no value was given to search for")
@@ -382,39 +359,32 @@ def _check_list(state: State, plan: Plan) -> Check:
     return Check("suppression", ok=True, detail=detail + (f"; {apart} by the log alone" if apart else ""))
 
 
+def _check_leftovers(state: State) -> Iterator[Check]:
+    held = load_suppression(state.locations, logged_digests(state.view), lambda: given_up_keys(state))
+    named = is_in_diary(state.locations, held)
+    yield Check(
+        "diary",
+        not named,
+        "names a forgotten session or source" if named else "names none of the forgotten",
+        "diary-names-forgotten" if named else "",
+    )
+    left = are_copies_left(state.locations)
+    yield Check(
+        "copies",
+        not left,
+        "an interrupted backup, restore or fork has left a copy" if left else "none left",
+        "copy-left" if left else "",
+    )
+
+
 # -- where things stand ----------------------------------------------------------------------------------------
 
 
 def list_plans(session: Session) -> tuple[PlanStatus, ...]:
-    """Where each kept plan stands, and which step comes next.
+    """Where each kept plan stands.
 
     Raises:
         StateError, SidecarError: the state is not to be believed.
     """
     with session.reading() as state:
-        return tuple(_status(session, state, digest) for digest in kept_plans(session.locations))
-
-
-def _status(session: Session, state: State, digest: str) -> PlanStatus:
-    plan = load_plan(session, digest)
-    lines = tuple(read_lines(session.locations, digest))
-    reports = reports_of(state, digest)
-    last = reports[-1].body if reports else None
-    failed = last.failed_count if isinstance(last, ForgetReport) else 0
-    left = sum(1 for _ in leaves_left(state, plan))
-    standing: Standing = "planned"
-    if reports:
-        standing = "unfinished" if failed else "done"
-    elif erasures_of(state, digest):
-        standing = "erased"
-    elif lines:
-        standing = "begun"
-    return PlanStatus(
-        digest,
-        standing,
-        len(plan.targets),
-        len(plan.targets) - left,
-        failed,
-        reports[-1].leaf if reports else None,
-        lines[-1].step if lines else "",
-    )
+        return find_plans(state)

@@ -31,18 +31,16 @@ from timeline.ports import Ports
 from timeline.service import Session
 from timeline.staging import (
     Given,
-    beside,
-    beside_for_restoring,
     check_unpacked,
     check_whole,
     unpack_backup,
-    workspace,
 )
 from timeline.state import open_local, open_local_for_writing
 from timeline.status import SourceStatus, find_status
 from timeline.targeting import copy_list, take_over_list
 from timeline.understanding import FormatRules
 from timeline.view import EnrolledSource, Standing
+from timeline.workspaces import FORKING, beside, beside_for_restoring, workspace
 
 _READABLE = frozenset({"current", "grown"})
 """States of a source whose transcript can be read again."""
@@ -94,7 +92,7 @@ def fork_backup(
             cannot be written.
     """
     locations = session.locations
-    old, staged = beside(locations, "forking"), beside_for_restoring(locations)
+    old, staged = beside(locations, FORKING), beside_for_restoring(locations)
     with hold_writer_lock(locations.lock):
         if finish_interrupted(locations):
             return None

@@ -19,10 +19,16 @@ from timeline.grading.credibility import PastScore, credentials_in_force, newest
 from timeline.grading.errors import ClaimUnknownError
 from timeline.grading.fixpoint import score_again
 from timeline.grading.recompute import Run, format_run, recompute
-from timeline.grading_reading import runs_of
-from timeline.registered import Registered, read_register
+from timeline.grading_reading import GRADING_VERSION, credibilities_of, runs_of
+from timeline.registered import Registered, count_leaves, newest_leaf, read_register
 from timeline.service import Session
 from timeline.state import State
+
+PERIOD_MS: Final = 86_400_000
+"""Between two computations that nobody asked for (G13)."""
+
+DUE_LEAVES_MAX: Final = 32
+"""Leaves of claims, up to 8,192 of these, that are computed without being asked for: hooks wait for half a second."""
 
 _ID_HEX: Final = 32
 
@@ -86,6 +92,28 @@ def compute_credibilities(session: Session, *, version: int, is_dry: bool = Fals
     with session.writing() as state:
         account_assertions(state)
         return _compute(state, version, is_dry=False)
+
+
+def compute_if_due(session: Session) -> Computed | None:
+    """Compute and record if there are newer claims or credentials than the newest run read, and that is a day old.
+
+    ``None`` where nothing is due, or there are more claims than may be computed without being asked for.
+
+    Raises:
+        ClaimIdError, RunIncompleteError, ClockError, StateError, SidecarError: see ``compute_credibilities``.
+    """
+    with session.reading_local() as state:
+        if (
+            newest_leaf(state, Kind.CLAIMS, Kind.CREDENTIAL) < 0
+            or count_leaves(state, Kind.CLAIMS) > DUE_LEAVES_MAX
+        ):
+            return None
+        standing = credibilities_of(state)
+        if not standing.is_outdated:
+            return None
+        if standing.run is not None and state.ports.clock.now_ms() < standing.run.as_of + PERIOD_MS:
+            return None
+    return compute_credibilities(session, version=GRADING_VERSION)
 
 
 def audit_run(session: Session, name: str) -> Audited:

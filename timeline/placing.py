@@ -21,7 +21,7 @@ from timeline.files import (
 from timeline.keystore import read_pins
 from timeline.limits import CONFIG_BYTES_MAX, KEY_BYTES_MAX
 from timeline.paths import Locations
-from timeline.staging import beside_for_restoring, clear, clear_folder, is_trust_due
+from timeline.workspaces import beside_for_restoring, clear, clear_folder, is_trust_due
 
 _MOVE_HINT: Final = (
     "a timeline is never written over: move its folders away, or point TIMELINE_STATE_DIR, TIMELINE_TRUST_DIR and "

@@ -7,6 +7,8 @@ derived from is there or has left a marker; any other is passed over, with what 
 import hashlib
 from collections.abc import Iterable, Mapping
 from graphlib import CycleError
+from types import MappingProxyType
+from typing import Final
 
 from sidecars.digest import Digest
 from sidecars.reasoned import ConflictInscription, EvidencePolicyEntry
@@ -19,6 +21,8 @@ from timeline.world.errors import WorldStateError
 from timeline.world.ledger import Evidence
 from timeline.world.scope import Reader
 
+_NONE: Final[Mapping[str, str]] = MappingProxyType({})
+
 
 def make_graph(
     evidence: Evidence,
@@ -29,12 +33,17 @@ def make_graph(
     revoked: frozenset[str],
     inscriptions: Iterable[ConflictInscription] = (),
     erased: frozenset[str] = frozenset(),
+    witnesses: Mapping[str, str] = _NONE,
 ) -> Graph:
     """The graph at a head for one reader; ``device`` names the log.
 
-    ``revoked`` are ids of assertions and roots, ``erased`` those of the missing dependencies that were erased.
+    ``revoked`` are ids of assertions and roots, ``erased`` those of the missing dependencies that were erased. For
+    ``witnesses`` see ``vertex_of``.
     """
-    vertices = {name: vertex_of(one, reader, device=device) for name, one in evidence.assertions.items()}
+    vertices = {
+        name: vertex_of(one, reader, device=device, witnesses=witnesses)
+        for name, one in evidence.assertions.items()
+    }
     markers = {name: marker_of(name) for name in evidence.missing & erased}
     admitted = _admitted(head, vertices, markers)
     return Graph(

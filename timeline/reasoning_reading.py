@@ -10,6 +10,7 @@ import msgspec
 
 from sidecars.leaf import Kind
 from sidecars.reasoned import ConflictInscription, EvidencePolicyEntry, PersonConsent
+from timeline.binding import session_ref_of
 from timeline.forgetting.intake import is_suppressed
 from timeline.forgetting.suppression import Forgotten
 from timeline.reasoning.graph import Graph, Head
@@ -17,6 +18,7 @@ from timeline.reasoning.policy import Policy
 from timeline.reasoning_graph import make_graph, policy_of
 from timeline.registered import read_register
 from timeline.state import State
+from timeline.view import EnrolledSource
 from timeline.world import ledger
 from timeline.world.derivation import root_of
 from timeline.world.ledger import Evidence
@@ -73,12 +75,19 @@ def read_graph(state: State, reader: Reader, questions: Sequence[Question]) -> G
     """
     evidence = _read(state, reader, questions)
     inscriptions = _about(state, Kind.CONFLICT, evidence.assertions, ConflictInscription)
-    others = {name for one in inscriptions for name in one.assertions} - evidence.assertions.keys()
-    beside = [found for name in sorted(others) if (found := _question_of(state, reader, name)) is not None]
+    # Also of one that was read only because something is derived from it: what supports it was not.
+    named = sorted({name for one in inscriptions for name in one.assertions})
+    about = {found for name in named if (found := _question_of(state, reader, name)) is not None}
+    beside = sorted(about - set(questions))
     if beside:
         evidence = _read(state, reader, (*questions, *beside))
     names = {name for one in evidence.assertions.values() for name in (one.id, root_of(one.entry))}
+    witnesses = _witnesses(state.view.sources)
+    counted = {witnesses[name] for name in names & witnesses.keys()}
+    names |= {name for name, witness in witnesses.items() if witness in counted}
     revoked = {name for name in names | evidence.missing if _is_revoked(state, name)}
+    # By whichever reference it was, a session that is revoked is so whole.
+    revoked |= {witnesses[name] for name in revoked & witnesses.keys()}
     return make_graph(
         evidence,
         reader,
@@ -89,7 +98,19 @@ def read_graph(state: State, reader: Reader, questions: Sequence[Question]) -> G
         erased=frozenset(
             name for name in evidence.missing if is_suppressed(state, Forgotten.ASSERTION, name)
         ),
+        witnesses=witnesses,
     )
+
+
+def _witnesses(sources: Iterable[EnrolledSource]) -> dict[str, str]:
+    """By which reference each session is counted: the one of its first enrollment, for whatever task or goal."""
+    first: dict[tuple[str, str, str, str], str] = {}
+    found: dict[str, str] = {}
+    for source in sources:
+        binding = source.enrollment.binding
+        ref = session_ref_of(binding)
+        found[ref] = first.setdefault((binding.host, binding.tenant, binding.user, binding.session), ref)
+    return found
 
 
 def _read(state: State, reader: Reader, questions: Iterable[Question]) -> Evidence:

@@ -86,7 +86,7 @@ class CheckedAnswer(msgspec.Struct, frozen=True):
 def resolve_question(
     state: State, reader: Reader, subject: str, predicate: str, *, at: int | None = None
 ) -> Resolved:
-    """What ``reader`` may be told about a predicate of a subject, now or at a moment that has passed.
+    """What ``reader`` may be told about a predicate of a subject, now or at a moment that its words name then.
 
     Raises:
         WorldStateError: the ledger holds what breaks the rules (W65).
@@ -95,7 +95,7 @@ def resolve_question(
     reader = consenting(state, reader)
     view = _view(state, reader, [(subject, predicate)])
     query = Query(subject, predicate, ledger.now_ms(state) if at is None else at)
-    answer = view.resolve(query)
+    answer = view.resolve(query, at)
     return Resolved(query, reader.purpose, answer, as_of_token(query, reader.purpose, answer.view))
 
 
@@ -175,8 +175,11 @@ def _view(state: State, reader: Reader, questions: Sequence[tuple[str, str]]) ->
 def _has_moved(view: ReaderView, reader: Reader, unit: AskedUnit, now: int) -> bool:
     if unit.as_of is None:
         return False
-    query = Query(unit.subject, unit.predicate, now)
-    return unit.as_of != as_of_token(query, reader.purpose, view.resolve(query).view)
+    # The token may be of the answer as it is now, or of that about the moment of which the unit speaks.
+    queries = [Query(unit.subject, unit.predicate, at) for at in (now, unit.at) if at is not None]
+    return unit.as_of not in {
+        as_of_token(query, reader.purpose, view.resolve(query).view) for query in queries
+    }
 
 
 def _unit_of(unit: AskedUnit, now: int) -> Unit:

@@ -46,10 +46,23 @@ def newest_leaf(state: State, *kinds: Kind) -> int:
         StateError: the state cannot be read.
     """
     marks = ", ".join("?" for _ in kinds)
-    statement = f"SELECT coalesce(max(leaf), -1) FROM register WHERE kind IN ({marks}) AND leaf < ?"  # noqa: S608  # marks only
+    statement = f"SELECT coalesce(max(leaf), -1) FROM register WHERE kind IN ({marks}) AND leaf < ?"  # noqa: S608  # as many question marks as kinds
     with reading_register(state):
         (row,) = state.store.query(statement, (*(kind.value for kind in kinds), state.belief.size))
         return int(row[0])  # type: ignore[call-overload, no-any-return]  # of an INTEGER column
+
+
+def count_leaves(state: State, kind: Kind) -> int:
+    """How many leaves of a kind the register holds; none is read for it.
+
+    Raises:
+        IndexUnverifiedError: the register is not that of the log.
+        StateError: the state cannot be read.
+    """
+    statement = "SELECT count(DISTINCT leaf) FROM register WHERE kind = ? AND leaf < ?"
+    with reading_register(state):
+        (row,) = state.store.query(statement, (kind.value, state.belief.size))
+        return int(row[0])  # type: ignore[call-overload, no-any-return]  # a count
 
 
 def _open(state: State, index: int, hashed: bytes, salt: bytes | None, envelope: bytes | None) -> Registered:

@@ -46,14 +46,13 @@ from timeline.ports import Ports
 from timeline.service import Session
 from timeline.staging import (
     Given,
-    beside_for_restoring,
     check_unpacked,
     check_whole,
     unpack_backup,
-    workspace,
 )
 from timeline.state import State, open_local, open_local_for_writing, open_lost
 from timeline.targeting import forget_again, take_over_list
+from timeline.workspaces import beside_for_restoring, workspace
 
 Basis = Literal["external", "local-anchor", "carried", "unverified"]
 Local = Literal["exact", "behind"] | None

@@ -1,13 +1,9 @@
-"""Folders beside those of a timeline, in which a copy is made, or a backup is unpacked and checked.
+"""A backup that is unpacked and checked in folders beside those of a timeline (``workspaces``).
 
-Nothing is checked where it will be used, and nothing stands there until it was checked (``placing``). The state's
-folder is made first and removed last, so that a trust folder alone is left by exactly one interruption: that between
-the two renames which put a backup in place.
+Nothing is checked where it will be used, and nothing stands there until it was checked (``placing``).
 """
 
-import shutil
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -18,16 +14,12 @@ from timeline.errors import (
     BackupInvalidError,
     BackupKeysError,
     KeyMismatchError,
-    StateUnwritableError,
 )
 from timeline.files import (
-    check_directory,
     create_private,
-    is_there,
     make_directory,
     make_durable,
     open_regular,
-    overwrite_private,
     write_atomic,
 )
 from timeline.keystore import key_files, read_pins
@@ -55,72 +47,6 @@ class Given(msgspec.Struct, frozen=True):
     def list_beside(self, locations: Locations) -> Locations | None:
         """Where the given list lies, as a timeline's folders."""
         return None if self.forgotten is None else msgspec.structs.replace(locations, trust=self.forgotten)
-
-
-def beside(locations: Locations, suffix: str) -> Locations:
-    """Folders of the same kind beside these, on the same file systems."""
-    folders = (locations.state, locations.trust, locations.config, locations.runtime)
-    return Locations(*(folder.with_name(f"{folder.name}.{suffix}") for folder in folders))
-
-
-def beside_for_restoring(locations: Locations) -> Locations:
-    """Where a backup is unpacked before it is put in place."""
-    return beside(locations, "restoring")
-
-
-@contextmanager
-def workspace(staged: Locations) -> Iterator[None]:
-    """Make the folders anew, and remove what is left of them when the block ends.
-
-    A trust folder whose state was put in place just now stays: ``placing.finish_interrupted`` goes on from there.
-
-    Raises:
-        StateUnwritableError, UnsafeFileError: they cannot be made or removed.
-    """
-    clear(staged)
-    try:
-        for folder in (staged.state, staged.sidecars, staged.trust, staged.keys, staged.config):
-            make_directory(folder)
-        yield
-    finally:
-        if not is_trust_due(staged):
-            clear(staged)
-
-
-def clear(staged: Locations) -> None:
-    """Remove the folders, the state's last.
-
-    Raises:
-        StateUnwritableError, UnsafeFileError: one cannot be removed.
-    """
-    for folder in (staged.runtime, staged.config, staged.trust, staged.state):
-        clear_folder(folder)
-
-
-def clear_folder(folder: Path) -> None:
-    """Remove a folder, if it is there; zeros are put over private keys first.
-
-    Raises:
-        UnsafeFileError: it is a link, or not ours: what lies behind it may be somebody's keys in use.
-        StateUnwritableError: it cannot be removed.
-    """
-    if not is_there(folder):
-        return
-    check_directory(folder)
-    if is_there(folder / "keys"):
-        check_directory(folder / "keys")
-        for key in sorted((folder / "keys").iterdir()):
-            overwrite_private(key)
-    try:
-        shutil.rmtree(folder)
-    except OSError as error:
-        message = f"{folder}: cannot be removed"
-        raise StateUnwritableError(message) from error
-
-
-def is_trust_due(staged: Locations) -> bool:
-    """Whether the state was put in place and the trust folder was not."""
-    return is_there(staged.pins) and not is_there(staged.state)
 
 
 def place_of(locations: Locations, name: str) -> Path:

@@ -1,4 +1,4 @@
-"""A refusal tells nobody of a value that he could not have seen; to those who could, it is not said again (X12, M18)."""
+"""A refusal tells nobody of a value that he could not have seen; to those who could, it is not said again."""
 
 import itertools
 from pathlib import Path

@@ -69,6 +69,8 @@ def test_the_daily_factor_is_the_ninetieth_root_of_a_half() -> None:
         (0, 0, 500_000, 500_000),
         (0, 2 * MILLION, MILLION, 500_000),
         (96 * MILLION, 0, 0, 970_000),
+        # A quality of 0 adds nothing at all: two millionths more would round up to the next score.
+        (300_000, 0, 0, 302_325),
     ],
 )
 def test_the_score_is_a_smoothed_ratio(good: int, bad: int, quality: int | None, score: int) -> None:

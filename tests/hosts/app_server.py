@@ -17,6 +17,8 @@ from tests.hosts.machine import Machine
 from tests.hosts.turn import WAIT_SECONDS, Turn
 
 FAILED: Final = 1
+HOOKS_LOG: Final = "hooks.out"
+"""What hooks said that have ended, as a program that uses the server is told."""
 
 
 class Server:
@@ -25,6 +27,7 @@ class Server:
     def __init__(self, command: list[str], machine: Machine, variables: Mapping[str, str]) -> None:
         self._answers: dict[int, Queue[dict[str, Any]]] = {}
         self._turns: dict[str, Queue[int]] = {}
+        self._told = machine.logs / HOOKS_LOG
         with (machine.logs / "app-server.err").open("ab") as errors:
             self.process = subprocess.Popen(
                 command,
@@ -85,6 +88,9 @@ class Server:
             message = json.loads(line)
             if "method" not in message:
                 self._answers[message["id"]].put(message)
+            elif message["method"] == "hook/completed":
+                with self._told.open("a", encoding="utf-8") as told:
+                    told.write(json.dumps(message["params"]) + "\n")
             elif message["method"] == "turn/completed":
                 ended = message["params"]["turn"]["status"]
                 self._turns[message["params"]["threadId"]].put(0 if ended == "completed" else FAILED)
@@ -126,6 +132,7 @@ class SharedCodex(Codex):
 
     has_forks: bool = field(default=False, init=False)
     keeps_hooks: bool = field(default=True, init=False)
+    shows_claims: bool = field(default=True, init=False)
     _server: Server | None = field(default=None, init=False)
 
     def server(self, machine: Machine) -> Server:

@@ -41,6 +41,9 @@ class Driver(Protocol):
     keeps_hooks: bool
     """Whether a session goes on with the hooks that it began with, since its process does."""
 
+    shows_claims: bool
+    """Whether what it prints shows what a hook says to the user at the end of a turn."""
+
     def program(self, rig: Rig) -> Path:
         """The host's program, as the rig has it.
 
@@ -127,6 +130,7 @@ class Codex:
     has_forks: bool = True
     host: str = field(default="codex", init=False)
     keeps_hooks: bool = field(default=False, init=False)
+    shows_claims: bool = field(default=False, init=False)
 
     @property
     def install(self) -> tuple[str, ...]:
@@ -212,6 +216,7 @@ class Kimi:
     bond: str = field(default="process", init=False)
     has_agents: bool = field(default=True, init=False)
     keeps_hooks: bool = field(default=False, init=False)
+    shows_claims: bool = field(default=False, init=False)
 
     @property
     def install(self) -> tuple[str, ...]:

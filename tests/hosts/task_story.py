@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from tests.hosts import conversations as talk
+from tests.hosts.app_server import HOOKS_LOG
 from tests.hosts.drivers import Driver
 from tests.hosts.machine import FAILING, PASSING, Machine
 from tests.hosts.model import Model
@@ -43,6 +44,8 @@ class TaskStory:
         yield "run fails", self._fails()
         yield "user corrects", self._corrects()
         yield "run passes", self._passes()
+        yield "asked", self._asked()
+        yield "claim checked", self._checked()
         yield "told at last", self._told()
 
     def _begin(self) -> str:
@@ -85,6 +88,34 @@ class TaskStory:
         _expect(self._shown(), "status", "completed")
         return "captured under the contract: the task is completed"
 
+    def _asked(self) -> str:
+        """What was captured may be said, with its source; what nobody measured may not."""
+        measured = {"subjectId": "task:default", "predicate": "task.timeline-result.pytest"}
+        self._turn(
+            "taskx",
+            "Report.",
+            {"mcp": "timeline/world_resolve", "args": measured},
+            {"mcp": "timeline/world_mediate", "args": {"text": "All 9 jest tests pass."}},
+            session=self._newest(),
+        )
+        found, mediated = self.model.answer("taskx", 1), self.model.answer("taskx", 2)
+        _expect(found, "status", "conflicted")
+        (unit,) = mediated["units"]
+        _expect(unit, "disposition", "blocked")
+        return "two captured runs disagree, and it is said; a claim about jest is held back"
+
+    def _checked(self) -> str:
+        """The user is told what of the final message is measured, where the host says what its hooks said."""
+        if not self.driver.shows_claims:
+            return "nothing that this host prints shows what its hooks say"
+        name, claim = "tasky", f"All {_TOTAL} pytest tests pass."
+        self._turn(name, "Once more.", talk.TESTS, talk.call("index"), session=self._newest(), say=claim)
+        told = self.machine.logs / HOOKS_LOG
+        shown = told.read_text(encoding="utf-8") if told.exists() else ""
+        if f"supported: tests passed [pytest, all, {_TOTAL} passed" not in shown:
+            raise AssertionError(f"the user was not told: {shown[-800:]}")
+        return "the user is told that the claim is supported"
+
     def _told(self) -> str:
         """A session that knows nothing is told that the task is done, by the host's own hook."""
         self._turn("taskg", "What is to be done?", {"sh": "sleep 1"})
@@ -96,10 +127,12 @@ class TaskStory:
 
     # -- turns -------------------------------------------------------------------------------------------------
 
-    def _turn(self, name: str, prompt: str, *steps: talk.Step, session: Path | None = None) -> Path:
+    def _turn(
+        self, name: str, prompt: str, *steps: talk.Step, session: Path | None = None, say: str = "Done."
+    ) -> Path:
         """One turn, in a new session unless one is given, with what the agent does; the transcript of the session."""
         known = len(self._sources())
-        self.model.add({name: ({"sh": "sleep 2"}, *steps, {"say": "Done."})})
+        self.model.add({name: ({"sh": "sleep 2"}, *steps, {"say": say})})
         resume = None if session is None else self.driver.session_of(session)
         turn = self.driver.start(self.machine, name, f"{prompt} [script:{name}]", resume=resume)
         if session is None:

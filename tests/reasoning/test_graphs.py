@@ -23,6 +23,7 @@ from timeline.reasoning.roots import (
     count_independent,
     invalidated,
     path_of,
+    read_families,
     root_families,
 )
 from timeline.reasoning.view import view_of
@@ -264,9 +265,9 @@ def test_every_trace_ends_at_roots_or_markers(sample: Sample, markers: bool) -> 
     """The way down from each vertex to each of its root sets is finite, and ends exactly there."""
     graph = sample.graph
     check_graph(graph)
-    families = root_families(graph, graph.vertices, reading(Lens(markers=markers)))
+    families = read_families(graph, graph.vertices, reading(Lens(markers=markers)))
     for name in graph.vertices:
-        for roots in families[name]:
+        for roots in families.alone[name]:
             path = path_of(graph, families, name, roots)
             ends = {one for one, used in path.items() if not used}
             assert {graph.vertices[one].root_id if one in graph.vertices else one for one in ends} == roots

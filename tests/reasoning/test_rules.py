@@ -20,7 +20,7 @@ from timeline.reasoning.errors import (
 )
 from timeline.reasoning.graph import Access, Derivation, Graph, Origin, Scope, Vertex
 from timeline.reasoning.lifecycle import admit, erase, revoke
-from timeline.reasoning.policy import DEFAULT_POLICY, Policy
+from timeline.reasoning.policy import Policy
 from timeline.reasoning.promotion import PROMOTIONS, Target, promote, vertex_version
 from timeline.reasoning.proposition import Proposition
 from timeline.reasoning.rendering import render_set
@@ -95,7 +95,7 @@ def test_a_long_chain_counts_as_its_one_root() -> None:
     graph = graph_of(states.report("r"), *chain)
     check_graph(graph)
     assert status(graph) == (Status.UNKNOWN, frozenset())
-    assert status(graph, DEFAULT_POLICY) == (Status.SUPPORTED, frozenset())
+    assert status(graph, Policy(1)) == (Status.SUPPORTED, frozenset())
 
 
 @pytest.mark.requirement("N4", "P11")
@@ -283,7 +283,7 @@ def test_nothing_unverified_is_remembered_as_more(role: Role, source: Role) -> N
     with pytest.raises(PromotionRuleError):
         promote(graph_of(bad), target(role), bound(role, frozenset({"bad"})))
     smuggled = states.claim("d", role, states.SAYS, ALWAYS, (frozenset({"bad"}),))
-    assert status(graph_of(bad, smuggled), DEFAULT_POLICY) == (Status.UNKNOWN, frozenset())
+    assert status(graph_of(bad, smuggled), Policy(1)) == (Status.UNKNOWN, frozenset())
 
 
 NARROW = {
@@ -309,8 +309,8 @@ def test_what_was_for_one_is_not_for_all(axis: str) -> None:
     smuggled = graph_of(silent, derived("d", frozenset({"r"})))
     another = {"principals": "principal", "purposes": "purpose", "tasks": "task"}[axis]
     outsider = replace(states.ACCESS, **{another: "another"})
-    assert resolve(smuggled, states.QUERY, states.ACCESS, DEFAULT_POLICY).status is Status.SUPPORTED
-    assert resolve(smuggled, states.QUERY, outsider, DEFAULT_POLICY).status is Status.UNKNOWN
+    assert resolve(smuggled, states.QUERY, states.ACCESS, Policy(1)).status is Status.SUPPORTED
+    assert resolve(smuggled, states.QUERY, outsider, Policy(1)).status is Status.UNKNOWN
 
 
 @pytest.mark.requirement("P33")
@@ -318,8 +318,8 @@ def test_a_missing_purpose_or_task_is_for_no_scope_that_names_one() -> None:
     """Whoever says nothing of his purpose is not taken to have all of them."""
     for axis in ("purposes", "tasks"):
         graph = graph_of(replace(says("r"), scope=Scope(**{axis: NARROW[axis]})))
-        assert resolve(graph, states.QUERY, states.ACCESS, DEFAULT_POLICY).status is Status.SUPPORTED
-        decision = resolve(graph, states.QUERY, Access(states.WHO), DEFAULT_POLICY)
+        assert resolve(graph, states.QUERY, states.ACCESS, Policy(1)).status is Status.SUPPORTED
+        decision = resolve(graph, states.QUERY, Access(states.WHO), Policy(1))
         assert (decision.status, decision.flags) == (Status.UNKNOWN, frozenset({Flag.WITHHELD}))
 
 
@@ -342,7 +342,7 @@ def test_what_an_agent_concludes_says_from_what_and_that_it_is_uncertain(role: R
     fresh = promote(graph, target(role), bound(role, *ways))
     assert fresh.derivation is not None
     assert set(fresh.derivation.bindings) == PROMOTIONS[role].binds | {"dependencies"}
-    assert status(with_vertices(graph, fresh), DEFAULT_POLICY) == (Status.UNKNOWN, frozenset())
+    assert status(with_vertices(graph, fresh), Policy(1)) == (Status.UNKNOWN, frozenset())
     for name in PROMOTIONS[role].binds:
         made = bound(role, *ways)
         lacking = replace(made, bindings={key: one for key, one in made.bindings.items() if key != name})
@@ -364,7 +364,7 @@ def test_an_origin_that_lacks_anything_grounds_nothing(good: Origin) -> None:
     """What is not known about where something came from does not come to be known by its being stored."""
     role = Role.ATTRIBUTED_REPORT if good is states.GOOD_REPORT else Role.OBSERVED_EVENT
     whole = replace(says("r"), role=role, origin=good)
-    assert status(graph_of(whole), DEFAULT_POLICY) == (Status.SUPPORTED, frozenset())
+    assert status(graph_of(whole), Policy(1)) == (Status.SUPPORTED, frozenset())
     other = states.GOOD_CAPTURE if good is states.GOOD_REPORT else states.GOOD_REPORT
     lacking = [None, states.PROVES_NOTHING, other]
     for name in good.fields:
@@ -373,7 +373,7 @@ def test_an_origin_that_lacks_anything_grounds_nothing(good: Origin) -> None:
         lacking.append(replace(good, fields={**good.fields, name: ""}))
     for origin in lacking:
         graph = graph_of(replace(whole, origin=origin), derived("d", frozenset({"r"})))
-        assert status(graph, DEFAULT_POLICY) == (Status.UNKNOWN, frozenset())
+        assert status(graph, Policy(1)) == (Status.UNKNOWN, frozenset())
 
 
 @pytest.mark.requirement("M5", "P11")
@@ -389,7 +389,7 @@ def test_a_hidden_correction_retires_what_is_visible() -> None:
     """The one who may not see the correction is not told the old value either, and not that there is a correction."""
     hidden = replace(says("new", states.SAYS_OTHERWISE), scope=Scope(principals=frozenset({"person:ben"})))
     graph = replace(graph_of(says("old"), hidden), superseded=frozenset({"old"}))
-    assert status(graph, DEFAULT_POLICY) == (Status.UNKNOWN, frozenset({Flag.WITHHELD}))
+    assert status(graph, Policy(1)) == (Status.UNKNOWN, frozenset({Flag.WITHHELD}))
 
 
 @pytest.mark.requirement("P30")
@@ -428,7 +428,7 @@ def test_a_revocation_reaches_whatever_rests_on_it() -> None:
     revoked = replace(graph, revoked=frozenset({"a", "b"}))
     assert status(graph) == (Status.SUPPORTED, frozenset())
     assert status(revoked) == (Status.UNKNOWN, frozenset())
-    assert status(revoked, DEFAULT_POLICY) == (Status.SUPPORTED, frozenset())
+    assert status(revoked, Policy(1)) == (Status.SUPPORTED, frozenset())
 
 
 @pytest.mark.requirement("P2", "P34")
@@ -452,10 +452,10 @@ OWNS = replace(states.SAYS, predicate="owns")
 def test_a_declared_contradiction_is_about_what_it_names() -> None:
     """It makes a conflict of the two questions that it is about, and of no other."""
     graph = replace(graph_of(says("a"), says("b", USES), says("c", OWNS)), inscribed=frozenset({("b", "c")}))
-    assert status(graph, DEFAULT_POLICY) == (Status.SUPPORTED, frozenset())
+    assert status(graph, Policy(1)) == (Status.SUPPORTED, frozenset())
     for predicate in ("uses", "owns"):
         asked = replace(states.QUERY, predicate=predicate)
-        decision = resolve(graph, asked, states.ACCESS, DEFAULT_POLICY)
+        decision = resolve(graph, asked, states.ACCESS, Policy(1))
         assert decision.flags == {Flag.CONFLICTED}
         assert support(decision) == {"b", "c"}
 
@@ -467,9 +467,9 @@ def test_a_declared_contradiction_with_what_supports_nothing_is_none(role: Role)
     graph = graph_of(says("a"), says("b", USES), of_role("prior", role))
     prior = replace(graph.vertices["prior"], proposition=USES)
     with_prior = replace(with_vertices(graph, prior), inscribed=frozenset({("a", "prior")}))
-    assert status(with_prior, DEFAULT_POLICY) == (Status.SUPPORTED, frozenset())
+    assert status(with_prior, Policy(1)) == (Status.SUPPORTED, frozenset())
     declared = replace(with_prior, inscribed=frozenset({("a", "b")}))
-    assert status(declared, DEFAULT_POLICY) == (Status.SUPPORTED, frozenset({Flag.CONFLICTED}))
+    assert status(declared, Policy(1)) == (Status.SUPPORTED, frozenset({Flag.CONFLICTED}))
 
 
 @pytest.mark.requirement("P2", "P35")
@@ -478,7 +478,7 @@ def test_an_erased_root_leaves_an_unavailable_answer() -> None:
     graph = graph_of(states.report("a"), states.report("b"), derived("d", frozenset({"a"}), frozenset({"b"})))
     erased = erase(graph, states.NEWER_HEAD, states.marker("a"))
     assert status(erased) == (Status.UNAVAILABLE, frozenset())
-    assert status(erased, DEFAULT_POLICY) == (Status.SUPPORTED, frozenset())
+    assert status(erased, Policy(1)) == (Status.SUPPORTED, frozenset())
 
 
 @pytest.mark.requirement("P24")

@@ -384,7 +384,7 @@ def verify_command(*, deep: bool, against: tuple[str, ...], as_json: bool) -> in
     "--keep", default=None, metavar="DIR", help="Leave state, trust, config, runtime and home behind in DIR."
 )
 def demo_command(keep: str | None) -> None:
-    """Tell the whole story on a simulated host: enroll, index, search, verify, and a refused rollback.
+    """Tell the whole story on a simulated host: a search, a refused rollback, a false claim caught, a name forgotten.
 
     Runs a real pytest of a tiny project. Makes a state of its own, marked as simulated, and touches no other.
 

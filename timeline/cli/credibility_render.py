@@ -76,10 +76,10 @@ def computed_tables(found: Computed) -> list[Table]:
         for one in found.changes[:CHANGES_SHOWN_MAX]
     ]
     more = len(found.changes) - len(shown)
-    counted = f"{found.claims} claims, {found.credentials} credentials, {len(found.run.rows)} rows"
+    counted = f"claims: {found.claims}, credentials: {found.credentials}, rows: {len(found.run.rows)}"
     tables = [
         Table(
-            f"{found.name}, version {found.run.computation_version}: {counted}",
+            f"{found.name}, version {found.run.computation_version}, {counted}",
             ("source", "domain", "before", "now"),
             shown,
             empty="no score changes",

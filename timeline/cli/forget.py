@@ -111,10 +111,11 @@ def apply_command(digest: str, *, confirmed: bool, as_json: bool) -> ExitCode:
     Example:
       timeline forget apply --plan 3q2-7w...
     """
-    from timeline.forget_use import apply_plan, load_plan
+    from timeline.forget_use import apply_plan
+    from timeline.forgetting.standing import load_plan
 
     session = owner_session()
-    plan = load_plan(session, digest)
+    plan = load_plan(session.locations, digest)
     if not confirmed and may_ask(yes=False, as_json=as_json):
         for line in question_lines(plan):
             click.echo(line)

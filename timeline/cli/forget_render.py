@@ -8,9 +8,10 @@ from timeline.answers import AUTHORITY, Json
 from timeline.cli.tables import Cell, Table, show_tables
 
 if TYPE_CHECKING:
-    from timeline.forget_use import Planned, PlanStatus, Verified
+    from timeline.forget_use import Planned, Verified
     from timeline.forgetting.applying import Applied
     from timeline.forgetting.plan import Plan
+    from timeline.forgetting.standing import PlanStatus
 
 PLAN_SCHEMA: Final = "timeline-forget-plan/v1"
 REPORT_SCHEMA: Final = "timeline-forget-report/v1"

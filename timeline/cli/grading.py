@@ -81,11 +81,11 @@ def _show_claims(file: "WorkFile", plan: "ClaimsPlan", *, as_json: bool, is_reco
         "classifier": CLASSIFIER if file.classified else None,
         "authority": AUTHORITY,
     }
-    verb = "recorded" if is_recorded else "would be recorded"
-    counts = f"{len(plan.new)} claims {verb}, {plan.duplicates} were there already"
-    lines = [f"{printable(file.work.id)} ({file.work.work_class}): {counts}"]
+    verb = "recorded" if is_recorded else "to be recorded"
+    counts = f"claims {verb}: {len(plan.new)}; there already: {plan.duplicates}"
+    lines = [f"{printable(file.work.id)}, {file.work.work_class}, {counts}"]
     if file.classified:
-        lines.append(f"{file.classified} sentences were read for how they are meant, by {CLASSIFIER}")
+        lines.append(f"sentences read for how they are meant, by {CLASSIFIER}: {file.classified}")
     lines += [f"left out: {printable(name)}  {reason}" for name, reason in plan.left_out[:_SHOWN_MAX]]
     if (more := len(plan.left_out) - _SHOWN_MAX) > 0:
         lines.append(f"and {more} more; --json names them all")

@@ -147,8 +147,12 @@ def grade_tables(found: GradedClaim, *, explains: bool) -> list[Table]:
 
 def _source_table(grade: SourceGrade) -> Table:
     row = _row_of(grade)
-    from_row = "no row: a stand-in" if row == "none" else f"{row} row, on {grade.evidence} corroborations and contradictions"
-    distance = f"{grade.source_type}, {grade.hops} hops, table {TABLES_VERSION}"
+    from_row = (
+        "no row: a stand-in"
+        if row == "none"
+        else f"{row} row; corroborated or contradicted: {grade.evidence}"
+    )
+    distance = f"{grade.source_type}, hops: {grade.hops}, table {TABLES_VERSION}"
     checked = "not assessed: 0.500 stands in" if grade.verification is None else "assessed"
     rows = [
         (Cell("S"), Cell(part_of_one(grade.credibility)), Cell(from_row)),

@@ -13,6 +13,7 @@ from timeline.assertion_account import reading_assertions
 from timeline.clock import format_utc
 from timeline.daemon.errors import DaemonError
 from timeline.daemon.following import Following
+from timeline.daemon.grading import Grading
 from timeline.daemon.reception import Reception
 from timeline.daemon.server import ClientRequest
 from timeline.daemon.shared import Shared
@@ -74,6 +75,7 @@ class FrontDesk:
         self._following = Following(self._shared)
         self._mcp = make_mcp(self._note_fault, _close)
         self._reception = Reception(self._shared, self._following, self._mcp.preload)
+        self._grading = Grading(self._shared)
         self._started_ms = self._shared.now_ms()
 
     def start(self) -> None:
@@ -109,6 +111,8 @@ class FrontDesk:
         except Exception as error:  # noqa: BLE001  # a broken daemon never blocks the user's work
             self._shared.note_failure("hook", error)
             return b""
+        finally:
+            self._grading.look()
 
     def ask(self, request: ClientRequest) -> bytes:
         """One JSON object: an answer, or an error with its reason."""

@@ -52,7 +52,7 @@ REMINDER_SECONDS: Final = 0.08
 """
 
 
-CLAIMS_SECONDS: Final = 0.1
+CLAIMS_SECONDS: Final = 1.0
 """How long the hook at Stop may wait: what its host has written since is read and committed first."""
 
 

@@ -58,7 +58,9 @@ def _check_state(facts: Facts) -> Iterator[Finding]:
         yield Finding(
             Level.ERROR, refused.reason, refused.name, refused.detail, refused.hint or "timeline verify"
         )
-    if state.verdict == "repairable":
+    if state.verdict == "repairable" and state.pages_due:
+        pass  # said with its command among what is to be forgotten
+    elif state.verdict == "repairable":
         message = "a commit or a change of keys was interrupted; the next writing command completes it"
         yield Finding(Level.WARNING, "repairable", "state", message, "timeline index")
     elif not state.refused:
@@ -67,6 +69,21 @@ def _check_state(facts: Facts) -> Iterator[Finding]:
     if facts.config_problem is not None:
         message, remedy = facts.config_problem
         yield Finding(Level.ERROR, "config-invalid", "config", message, remedy)
+
+
+def _check_forgetting(facts: Facts) -> Iterator[Finding]:
+    if facts.state is None:
+        return
+    remedies = [f"timeline forget apply --plan {plan}" for plan in facts.state.unfinished]
+    for remedy in remedies:
+        message = "a forgetting was begun, and something of it is left to do"
+        yield Finding(Level.WARNING, "forget-unfinished", "forgetting", message, remedy)
+    if facts.state.pages_due:
+        message = "files or pages may still hold what was erased; the next writing command tries again"
+        yield Finding(Level.WARNING, "pages-due", "forgetting", message, [*remedies, "timeline index"][0])
+    refused = facts.state.forgetting
+    if refused is not None:
+        yield Finding(Level.ERROR, refused.reason, refused.name, refused.detail, refused.hint)
 
 
 def _check_anchors(facts: Facts) -> Iterator[Finding]:
@@ -172,6 +189,7 @@ def _partly(source: SourceFact, about: str) -> Finding:
 _CHECKS: Final[tuple[Callable[[Facts], Iterator[Finding]], ...]] = (
     _check_paths,
     _check_state,
+    _check_forgetting,
     _check_anchors,
     _check_lock,
     _check_daemon,

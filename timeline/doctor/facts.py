@@ -51,7 +51,8 @@ class AnchorFact(msgspec.Struct, frozen=True):
 class StateFacts(msgspec.Struct, frozen=True):
     """The timeline: ``verdict`` of a shallow verification, its level, and what it refused.
 
-    ``restored`` are acceptances of a state as the newest that nobody outside confirmed.
+    ``unfinished`` are digests of plans of forgetting that were begun and are not done; ``pages_due`` says whether files
+    or pages may still hold what was erased; ``forgetting`` is why nobody can tell what was forgotten.
     """
 
     verdict: str
@@ -60,6 +61,9 @@ class StateFacts(msgspec.Struct, frozen=True):
     refused: tuple[RefusedCheck, ...] = ()
     anchors: tuple[AnchorFact, ...] = ()
     simulated_host: bool = False
+    unfinished: tuple[str, ...] = ()
+    pages_due: bool = False
+    forgetting: RefusedCheck | None = None
 
 
 class SourceFact(msgspec.Struct, frozen=True):

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
+import msgspec
+
 from timeline.config import load_config
 from timeline.daemon_status import Ask, find_daemon
 from timeline.doctor.facts import (
@@ -22,11 +24,16 @@ from timeline.doctor.facts import (
 )
 from timeline.doctor.host_facts import find_hosts
 from timeline.doctor.probe import probe_server
-from timeline.errors import ConfigError, StateBusyError, TimelineError, UnsafeFileError
+from timeline.erasing import pages_due
+from timeline.errors import ConfigError, StateBusyError, StateError, TimelineError, UnsafeFileError
 from timeline.files import is_there, open_regular
+from timeline.forgetting.errors import ForgetError
+from timeline.forgetting.intake import suppression_of
+from timeline.forgetting.standing import find_plans
 from timeline.lock import hold_writer_lock
 from timeline.paths import Locations
 from timeline.service import REFUSALS, Session, verify_timeline
+from timeline.state import State
 from timeline.status import SourceStatus, find_status
 from timeline.verify import Report
 
@@ -56,7 +63,7 @@ def gather(session: Session, root: str, ask: Ask, probe: Probe | None = None) ->
         now_ms=session.ports.clock.now_ms(),
         paths=tuple(_paths(locations)),
         trust_is_apart=locations.trust_is_apart(),
-        state=_state(verify_timeline(session, deep=False)) if is_timeline else None,
+        state=_state(session, verify_timeline(session, deep=False)) if is_timeline else None,
         config_problem=_config_problem(locations) if is_timeline else None,
         lock_held=held,
         lock_holder=holder,
@@ -161,7 +168,7 @@ def _holder(path: Path) -> int | None:
 # -- the timeline ----------------------------------------------------------------------------------------------
 
 
-def _state(report: Report) -> StateFacts:
+def _state(session: Session, report: Report) -> StateFacts:
     anchors = tuple(
         AnchorFact(check.name.removeprefix(_ANCHOR), check.ok, check.detail)
         for check in report.checks
@@ -172,7 +179,26 @@ def _state(report: Report) -> StateFacts:
         for check in report.checks
         if not check.ok and not check.name.startswith(_ANCHOR)
     )
-    return StateFacts(report.verdict, report.level, report.size, refused, anchors, report.simulated_host)
+    found = StateFacts(report.verdict, report.level, report.size, refused, anchors, report.simulated_host)
+    try:
+        with session.reading_local() as state:
+            return _forgetting(state, found)
+    except REFUSALS:  # a finding of its own
+        return found
+
+
+def _forgetting(state: State, found: StateFacts) -> StateFacts:
+    """What is left to do of what was to be forgotten, and whether it is known what must stay out."""
+    refused: RefusedCheck | None = None
+    unfinished: tuple[str, ...] = ()
+    try:
+        suppression_of(state)
+        unfinished = tuple(one.plan for one in find_plans(state) if one.is_interrupted)
+    except (ForgetError, StateError) as error:
+        refused = RefusedCheck("forgetting", error.reason, error.message, error.hint)
+    return msgspec.structs.replace(
+        found, unfinished=unfinished, pages_due=pages_due(state), forgetting=refused
+    )
 
 
 def _sources(session: Session) -> tuple[SourceFact, ...]:

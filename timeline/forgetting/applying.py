@@ -8,7 +8,7 @@ The caller holds the writer lock.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 import msgspec
@@ -25,6 +25,7 @@ from timeline.files import is_there
 from timeline.forgetting.errors import PlanMovedError
 from timeline.forgetting.intake import given_up_keys, logged_digests
 from timeline.forgetting.journal import Line, Outcome, Step, write_line
+from timeline.forgetting.leftovers import are_copies_left, drop_copies, drop_diary_lines, is_in_diary
 from timeline.forgetting.plan import Plan, digest_of_plan
 from timeline.forgetting.suppression import (
     Forgotten,
@@ -39,6 +40,8 @@ from timeline.state import State
 
 _RECEIPTS: Final = "receipts"
 _FILES: Final = "sidecar-files"
+_DIARY: Final = "diary-lines"
+_COPIES: Final = "interrupted-copies"
 
 
 class Applied(msgspec.Struct, frozen=True):
@@ -105,11 +108,13 @@ def carry_out(state: State, plan: Plan, anew: Sequence[AssertionEntry]) -> Appli
         raise PlanMovedError(message)
     write_suppression(state.locations, suppression.digests | set(plan.suppressed))
     _note(state, name, "suppressed")
-    receipts = drop_receipts(state, suppression.with_digests(plan.suppressed))
+    suppression = suppression.with_digests(plan.suppressed)
+    removed = Counter({_RECEIPTS: drop_receipts(state, suppression)})
     _note(state, name, "receipts")
     failed = _erase(state, plan, name, anew)
     failed += _look_after(state, plan, name)
-    report = _report(state, plan, name, receipts, failed)
+    failed += _drop_leftovers(state, name, suppression, removed)
+    report = _report(state, plan, name, removed, failed)
     if before and before[-1].body == msgspec.structs.replace(report, changed=_changed_of(before[-1])):
         return _applied(name, before[-1], is_new=False)
     leaf = _record(state, report)
@@ -216,6 +221,25 @@ def _remove_file(state: State, digest: str) -> str | None:
     return None
 
 
+def _drop_leftovers(
+    state: State, name: str, suppression: Suppression, removed: Counter[str]
+) -> list[ReportItem]:
+    """Take out what files beside the log still hold; ``removed`` counts."""
+    parts: tuple[tuple[Step, str, Callable[[], int]], ...] = (
+        ("diary", _DIARY, lambda: drop_diary_lines(state.locations, suppression)),
+        ("copies", _COPIES, lambda: drop_copies(state.locations)),
+    )
+    failed = []
+    for step, what, drop in parts:
+        try:
+            removed[what] = drop()
+        except StateError as error:
+            failed.append(_failed(state, name, step, what, error.reason))
+        else:
+            _note(state, name, step)
+    return failed
+
+
 def _failed(state: State, name: str, step: Step, target: str, why: str) -> ReportItem:
     _note(state, name, step, target=target, outcome="failed", why=why)
     return ReportItem(target, why)
@@ -231,11 +255,13 @@ def _note(
 # -- the report ------------------------------------------------------------------------------------------------
 
 
-def _report(state: State, plan: Plan, name: str, receipts: int, failed: Sequence[ReportItem]) -> ForgetReport:
+def _report(
+    state: State, plan: Plan, name: str, removed: Counter[str], failed: Sequence[ReportItem]
+) -> ForgetReport:
     left = {item.target for item in failed}
     kinds = Counter(target.kind for target in plan.targets if f"leaf:{target.leaf}" not in left)
     kinds[_FILES] = sum(f"sidecar:{digest}" not in left for digest in plan.files)
-    kinds[_RECEIPTS] = receipts
+    kinds += removed
     retained = [ReportItem(f"leaf:{one.leaf}", one.why) for one in plan.retained]
     return ForgetReport(
         plan=name,
@@ -257,9 +283,8 @@ def _is_done(state: State, plan: Plan, report: Registered) -> bool:
 
 
 def _left(state: State, plan: Plan) -> bool:
-    listed = load_suppression(
-        state.locations, logged_digests(state.view), lambda: given_up_keys(state)
-    ).digests
+    held = load_suppression(state.locations, logged_digests(state.view), lambda: given_up_keys(state))
+    listed = held.digests
     rows = (state.store.leaf(target.leaf) for target in plan.targets)
     files = (state.locations.sidecars / f"sha256-{Digest.parse(one).hex()}" for one in plan.files)
     return (
@@ -267,6 +292,8 @@ def _left(state: State, plan: Plan) -> bool:
         or any(row is None or not is_erased(row[0]) for row in rows)
         or any(map(is_there, files))
         or pages_due(state)
+        or is_in_diary(state.locations, held)
+        or are_copies_left(state.locations)
     )
 
 

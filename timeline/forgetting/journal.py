@@ -30,7 +30,9 @@ PLAN_BYTES_MAX: Final = 64 * 1024 * 1024
 _PLAN: Final = ".plan"
 _JOURNAL: Final = ".journal"
 
-Step = Literal["begun", "suppressed", "receipts", "erased", "file", "rows", "reported", "finished"]
+Step = Literal[
+    "begun", "suppressed", "receipts", "erased", "file", "rows", "diary", "copies", "reported", "finished"
+]
 Outcome = Literal["done", "failed"]
 
 

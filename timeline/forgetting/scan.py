@@ -18,6 +18,7 @@ from timeline.errors import StateError
 from timeline.files import is_there, open_regular
 from timeline.forgetting.errors import ValueGivenError
 from timeline.paths import Locations
+from timeline.workspaces import left_over
 
 VALUE_BYTES_MIN: Final = 8
 """Of anything shorter a find says little: it stands in many files by chance."""
@@ -168,7 +169,8 @@ def owned_files(locations: Locations) -> tuple[Path, ...]:
     """
     left_out = {locations.settings, locations.installed}
     found: dict[Path, None] = {}
-    for folder in (locations.state, locations.trust, locations.config, locations.runtime):
+    every = (locations, *left_over(locations))
+    for folder in (folder for one in every for folder in (one.state, one.trust, one.config, one.runtime)):
         for path in _below(folder):
             if not any(path == one or one in path.parents for one in left_out):
                 found[path] = None

@@ -17,11 +17,13 @@ from timeline.guard.errors import RequestError
 from timeline.guard.fields import (
     read_json,
     read_optional_text,
+    read_predicate,
+    read_stable_id,
     read_text,
     read_time,
     refuse_unknown,
 )
-from timeline.limits import ANSWER_CHARACTERS_MAX, PREDICATE_CHARACTERS_MAX, STABLE_ID_CHARACTERS_MAX
+from timeline.limits import ANSWER_CHARACTERS_MAX, STABLE_ID_CHARACTERS_MAX
 
 QUESTION_FIELDS: Final = frozenset({"subjectId", "predicate", "purpose", "at", "asOf"})
 ANSWER_FIELDS: Final = frozenset({"units", "text", "purpose"})
@@ -101,8 +103,8 @@ def parse_question(given: Mapping[str, object]) -> QuestionAsked:
         RequestError: a field is missing, of another type or outside its bounds.
     """
     return QuestionAsked(
-        subject=read_text(given, "subjectId", STABLE_ID_CHARACTERS_MAX),
-        predicate=read_text(given, "predicate", PREDICATE_CHARACTERS_MAX),
+        subject=read_stable_id(given, "subjectId"),
+        predicate=read_predicate(given, "predicate"),
         purpose=read_optional_text(given, "purpose", _WORD_CHARACTERS),
         at=read_time(given, "at"),
         as_of=read_optional_text(given, "asOf", _TOKEN_CHARACTERS),
@@ -187,8 +189,8 @@ def _parse_unit(item: Mapping[str, object]) -> UnitAsked:
         raise RequestError(message)
     return UnitAsked(
         id=read_text(item, "id", _UNIT_CHARACTERS),
-        subject=read_text(item, "subjectId", STABLE_ID_CHARACTERS_MAX),
-        predicate=read_text(item, "predicate", PREDICATE_CHARACTERS_MAX),
+        subject=read_stable_id(item, "subjectId"),
+        predicate=read_predicate(item, "predicate"),
         value=value,
         status=status,
         at=read_time(item, "at"),

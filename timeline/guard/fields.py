@@ -4,8 +4,11 @@ A field that is ``null`` counts as absent. No message quotes what was given.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+from typing import Any, Final
 
+import msgspec
+
+from sidecars.assertion import Predicate, StableId
 from sidecars.errors import SidecarError
 from sidecars.identity import JSON, canonical_bytes_with_floats
 from timeline.clock import parse_utc
@@ -46,6 +49,32 @@ def read_text(given: Mapping[str, object], name: str, characters_max: int) -> st
         message = f"field {name}: must be a printable text of 1 to {characters_max} characters"
         raise RequestError(message)
     return value
+
+
+def read_stable_id(given: Mapping[str, object], name: str) -> str:
+    """A namespace and a name, such as ``task:release``: nothing in which a sentence could stand.
+
+    Raises:
+        RequestError: it is absent, or of another form.
+    """
+    return _read_as(given, name, StableId, "a namespace and a name, such as task:release")
+
+
+def read_predicate(given: Mapping[str, object], name: str) -> str:
+    """A predicate, such as ``deploy.branch``.
+
+    Raises:
+        RequestError: it is absent, or of another form.
+    """
+    return _read_as(given, name, Predicate, "small letters, digits, . and -, a letter first")
+
+
+def _read_as(given: Mapping[str, object], name: str, form: Any, rule: str) -> str:  # noqa: ANN401  # a type with a pattern
+    try:
+        return str(msgspec.convert(given.get(name), form))
+    except msgspec.ValidationError:
+        message = f"field {name}: must be {rule}"
+        raise RequestError(message) from None
 
 
 def read_optional_text(given: Mapping[str, object], name: str, characters_max: int) -> str | None:

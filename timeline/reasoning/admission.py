@@ -143,7 +143,7 @@ def dependencies_first(
         CycleError: vertices depend on each other in a circle; ``check_graph`` refuses such a graph.
     """
     known: dict[str, list[str]] = {}
-    waiting = list(ids)
+    waiting = list(ids)[::-1]
     while waiting:
         name = waiting.pop()
         if name in known:
@@ -151,5 +151,5 @@ def dependencies_first(
         vertex = graph.vertices.get(name)
         goes_on = vertex is not None and (through is None or through(vertex))
         known[name] = sorted(dependencies_of(vertex)) if goes_on else []
-        waiting.extend(known[name])
+        waiting.extend(reversed(known[name]))
     return tuple(TopologicalSorter(known).static_order())

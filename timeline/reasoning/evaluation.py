@@ -16,6 +16,7 @@ from timeline.reasoning.policy import Policy
 from timeline.reasoning.proposition import Query
 from timeline.reasoning.roots import (
     Effort,
+    Families,
     Family,
     Reading,
     RootSet,
@@ -24,6 +25,7 @@ from timeline.reasoning.roots import (
     in_order,
     invalidated,
     path_of,
+    read_families,
     root_families,
 )
 
@@ -143,7 +145,7 @@ def _hindered(
 
 def _supports(graph: Graph, vertices: Sequence[Vertex], reading: Reading, wanted: int) -> tuple[Support, ...]:
     """A support for each value that has one, in the order in which the values were first said."""
-    families = root_families(graph, [vertex.id for vertex in vertices], reading)
+    families = read_families(graph, [vertex.id for vertex in vertices], reading)
     by_value: dict[str, list[Vertex]] = {}
     for vertex in vertices:
         if vertex.proposition is not None:
@@ -153,7 +155,7 @@ def _supports(graph: Graph, vertices: Sequence[Vertex], reading: Reading, wanted
 
 
 def _support(
-    graph: Graph, value: str, said: Sequence[Vertex], families: Mapping[str, Family], wanted: int
+    graph: Graph, value: str, said: Sequence[Vertex], families: Families, wanted: int
 ) -> Support | None:
     """The fewest vertices that reach the count, and of those the oldest; of one and the same family one is enough.
 
@@ -161,7 +163,7 @@ def _support(
     """
     unlike: dict[Family, Vertex] = {}
     for vertex in said:
-        unlike.setdefault(families[vertex.id], vertex)
+        unlike.setdefault(families.alone[vertex.id], vertex)
     owners = {one: vertex for family, vertex in reversed(unlike.items()) for one in family}
     enough = disjoint_sets(in_order(owners), wanted)
     if not enough:
@@ -170,7 +172,7 @@ def _support(
     if premises is None:
         premises = tuple(sorted({owners[one].id: owners[one] for one in enough}.values(), key=_age))
     else:
-        owners = {one: vertex for vertex in reversed(premises) for one in families[vertex.id]}
+        owners = {one: vertex for vertex in reversed(premises) for one in families.alone[vertex.id]}
         enough = disjoint_sets(in_order(owners), wanted) or ()
     return Support(
         value,

@@ -13,7 +13,7 @@ from timeline.reasoning.proposition import Modality, Query
 _STATUS: Final = {
     Standing.SUPPORTED: "There is recorded evidence about {about}.",
     Standing.CONFLICTED: "The records about {about} disagree.",
-    Standing.STALE: "What is recorded about {about} does not hold at {at}.",
+    Standing.STALE: "What is recorded about {about} does not hold {when}.",
     Standing.UNAVAILABLE: "What was recorded about {about} is not available.",
     Standing.UNRECORDED: "There is no recorded evidence about {about}.",
 }
@@ -34,7 +34,9 @@ def render_set(view: View, query: Query, as_of: int | None = None) -> tuple[str,
     ``as_of`` (UTC milliseconds) is the moment that the answer says it is about.
     """
     about = f"{query.predicate} of {query.subject}"
-    return (_dated(_STATUS[view.standing].format(about=about, at=_time(query.at)), as_of),)
+    # Not the time of the asking: that may come from a leaf which the reader may not see.
+    when = "now" if as_of is None else "then"
+    return (_dated(_STATUS[view.standing].format(about=about, when=when), as_of),)
 
 
 def render_content(content: Content, as_of: int | None = None) -> str:

@@ -10,9 +10,9 @@ fewer ways in which something is supported can only count less, never more, and 
 suggestions could keep whoever asks waiting for hours.
 """
 
-from collections import Counter, deque
+from collections import ChainMap, Counter, deque
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 import msgspec
 
@@ -27,7 +27,8 @@ FAMILY_MAX: Final = 64
 """Root sets kept of one vertex: more ways than any policy can ask for, and few enough to be combined."""
 
 UNIONS_MAX: Final = 50_000
-"""Unions of root sets made in one reading; behind that, one root set of each member is used."""
+"""Unions of root sets made in one reading, for what was asked first before the rest; behind that, one root set of each
+member is used."""
 
 EFFORT_MAX: Final = 500_000
 """Root sets looked at in one search for disjoint ones; behind that there are none."""
@@ -64,37 +65,60 @@ class Reading(msgspec.Struct, frozen=True):
     evaluators: frozenset[str] | None = None
 
 
-def root_families(graph: Graph, ids: Iterable[str], reading: Reading) -> dict[str, Family]:
+class Families(NamedTuple):
+    """What vertices stand on: ``alone``; and ``taken_up``, interpretations that the policy does not accept.
+
+    A belief stands on those too. Nothing else does, and no question: whether something counts must not depend on what
+    else is asked about.
+    """
+
+    alone: dict[str, Family]
+    taken_up: dict[str, Family]
+
+
+def root_families(graph: Graph, ids: Iterable[str], reading: Reading) -> Mapping[str, Family]:
     """The families of these vertices and of all that they may use.
 
     A vertex that may not be used has none: unverified, read by nobody whom the policy accepts, superseded, revoked,
     hidden from the asker, or not valid at the moment. An alternative with such a member supports nothing: so validity
     is transitive.
     """
-    families: dict[str, Family] = {}
+    return read_families(graph, ids, reading).alone
+
+
+def read_families(graph: Graph, ids: Iterable[str], reading: Reading) -> Families:
+    """The same, with what the interpretations stand on that count only where a belief takes them up."""
+    alone: dict[str, Family] = {}
+    taken_up: dict[str, Family] = {}
     effort = Effort(UNIONS_MAX)
-    endorsed = _endorsed(graph, reading)
 
     def is_usable(vertex: Vertex) -> bool:
-        return _is_usable(graph, vertex, reading) and _is_accepted(vertex, reading, endorsed)
+        return _is_usable(graph, vertex, reading)
 
     for name in dependencies_first(graph, ids, through=is_usable):
         vertex = graph.vertices.get(name)
-        if vertex is not None:
-            families[name] = _family(vertex, families, effort) if is_usable(vertex) else ()
-        elif reading.markers and name in graph.markers and name not in graph.revoked:
-            families[name] = (frozenset({name}),)
-        else:
-            families[name] = ()
-    return families
+        alone[name] = ()
+        if vertex is None:
+            is_counted = reading.markers and name in graph.markers and name not in graph.revoked
+            alone[name] = (frozenset({name}),) if is_counted else ()
+        elif is_usable(vertex):
+            found = _family(vertex, _members_of(vertex, Families(alone, taken_up)), effort)
+            (alone if _is_accepted(vertex, reading) else taken_up)[name] = found
+    return Families(alone, taken_up)
 
 
-def _family(vertex: Vertex, families: Mapping[str, Family], effort: Effort) -> Family:
+def _members_of(vertex: Vertex, families: Families) -> Mapping[str, Family]:
+    """The families of what a vertex may be derived from: who holds a belief has the authority to take it up (P46)."""
+    is_belief = vertex.role is Role.RECORDED_BELIEF
+    return ChainMap(families.taken_up, families.alone) if is_belief else families.alone
+
+
+def _family(vertex: Vertex, members: Mapping[str, Family], effort: Effort) -> Family:
     if vertex.derivation is None:
         return (frozenset({vertex.root_id}),) if is_root_ok(vertex) else ()
     found: set[RootSet] = set()
     for alternative in vertex.derivation.alternatives:
-        found.update(_combined([families[member] for member in sorted(alternative)], effort))
+        found.update(_combined([members[member] for member in sorted(alternative)], effort))
     return _smallest(found)
 
 
@@ -108,25 +132,11 @@ def _is_usable(graph: Graph, vertex: Vertex, reading: Reading) -> bool:
     )
 
 
-def _is_accepted(vertex: Vertex, reading: Reading, endorsed: frozenset[str]) -> bool:
-    """What somebody reads in a report counts only where the policy accepts who read it, or a belief takes it up."""
+def _is_accepted(vertex: Vertex, reading: Reading) -> bool:
+    """What somebody reads in a report counts by itself only where the policy accepts who read it."""
     if vertex.role is not Role.MEMORY_INTERPRETATION or reading.evaluators is None:
         return True
-    by = None if vertex.derivation is None else vertex.derivation.evaluator
-    return by in reading.evaluators or vertex.id in endorsed
-
-
-def _endorsed(graph: Graph, reading: Reading) -> frozenset[str]:
-    """What the beliefs that the asker may see take up: who holds one has the authority to (P46)."""
-    if reading.evaluators is None:
-        return frozenset()
-    return frozenset(
-        member
-        for vertex in graph.vertices.values()
-        if vertex.role is Role.RECORDED_BELIEF and _is_usable(graph, vertex, reading)
-        for alternative in ([] if vertex.derivation is None else vertex.derivation.alternatives)
-        for member in alternative
-    )
+    return vertex.derivation is not None and vertex.derivation.evaluator in reading.evaluators
 
 
 def _combined(members: Sequence[Family], effort: Effort) -> Family:
@@ -231,9 +241,7 @@ def count_independent(sets: Iterable[RootSet], enough: int, effort: Effort | Non
     return max(count for count in range(enough + 1) if disjoint_sets(candidates, count, effort) is not None)
 
 
-def path_of(
-    graph: Graph, families: Mapping[str, Family], name: str, roots: RootSet
-) -> dict[str, frozenset[str]]:
+def path_of(graph: Graph, families: Families, name: str, roots: RootSet) -> dict[str, frozenset[str]]:
     """One way from a vertex down to a root set of its family: each vertex and marker used, with the members used.
 
     Of several alternatives that would do, the first in order of their sorted members is taken.
@@ -245,13 +253,15 @@ def path_of(
         if current in path:
             continue
         vertex = graph.vertices.get(current)
-        alternatives = () if vertex is None or vertex.derivation is None else vertex.derivation.alternatives
-        usable = [
-            sorted(members)
-            for members in alternatives
-            if all(any(one <= roots for one in families[member]) for member in members)
-        ]
-        used = min(usable, default=[])
+        used: list[str] = []
+        if vertex is not None and vertex.derivation is not None:
+            known = _members_of(vertex, families)
+            usable = (
+                sorted(members)
+                for members in vertex.derivation.alternatives
+                if all(any(one <= roots for one in known[member]) for member in members)
+            )
+            used = min(usable, default=[])
         path[current] = frozenset(used)
         waiting.extend(used)
     return path

@@ -60,11 +60,12 @@ class ReaderView:
         self._policy = policy
         self._access = access
 
-    def resolve(self, query: Query) -> Answer:
-        """What this reader is told about a question."""
+    def resolve(self, query: Query, as_of: int | None = None) -> Answer:
+        """What this reader is told about a question; ``as_of`` (UTC milliseconds) is the moment that its words name."""
         view = ask(self._graph, query, self._access, self._policy)
         asserted = view.contents if view.standing is Standing.SUPPORTED else ()
-        return Answer(view, render_set(view, query), tuple(map(render_content, asserted)))
+        contents = tuple(render_content(content, as_of) for content in asserted)
+        return Answer(view, render_set(view, query, as_of), contents)
 
     def mediate(
         self,

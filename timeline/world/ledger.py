@@ -300,7 +300,7 @@ def read_newest(
 
 
 def count_suggestions(state: State, reader: Reader, subject: str, *, most: int) -> int:
-    """How many suggestions about a subject ``reader`` may see, up to ``most``.
+    """How many suggestions about a subject ``reader`` may see for one purpose or another, up to ``most``.
 
     Raises:
         IndexUnverifiedError, StateError, SidecarError: see ``read_subject``.
@@ -308,7 +308,8 @@ def count_suggestions(state: State, reader: Reader, subject: str, *, most: int) 
     condition = f"a.subject = ? AND {_IN_SCOPE} AND a.evidence_kind = 'model-suggestion'"
     values = (subject, reader.tenant, reader.project, state.belief.size)
     with reading_assertions(state), closing(select_rows(state.store, condition, values)) as rows:
-        visible = (stored for stored in rows if is_visible(stored.row, reader))
+        of_any_use = (msgspec.structs.replace(stored.row, purposes=()) for stored in rows)
+        visible = (row for row in of_any_use if is_visible(row, reader))
         return sum(1 for _ in islice(visible, most))
 
 

@@ -1,8 +1,10 @@
 """A file of claims: what its lines become, and that each defect is told by line, field and rule, and by no text."""
 
 import json
+from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from sidecars.graded import CLAIMS_MAX, Claim, ClaimSource, SourceType, check_graded
@@ -139,7 +141,32 @@ def test_a_line_may_name_its_sources() -> None:
     ]
 
 
-TALK = {"class": "conversation"}
+@pytest.mark.requirement("G26")
+def test_older_facts_are_filled_up() -> None:
+    """By the defaults of the design, and their distance is named as unknown; they say nothing else."""
+    older = head("old", older=True, **{"class": "data"})
+    bare = line("a", mutability=None, session="session:1")
+    claim = one(older, bare)
+    (source,) = claim.sources
+    assert (claim.intent, claim.mutability, claim.domain) == ("asserted", "slow_changing", "_global")
+    assert (source.source_type, source.hops, source.verification, source.root) == (
+        "unstated",
+        0,
+        None,
+        "session:1",
+    )
+    more: list[dict[str, Any]] = [
+        {"domain": "history"},
+        {"mutability": "immutable"},
+        {"intent": "speculative"},
+        {"validFrom": SAID},
+        {"extract": "theme", "subject": None},
+        {"sources": [{"entity": "a:b", "sourceType": "self"}]},
+    ]
+    for changes in more:
+        changed = {name: field for name, field in (bare | changes).items() if field is not None}
+        message = refusal(lines_of(older, changed))[1]
+        assert message == "line 2: of an older work must be id, subject, key, value, saidAt and session alone"
 
 
 @pytest.mark.parametrize(
@@ -298,3 +325,14 @@ def test_progress_is_told() -> None:
     content = lines_of(head("x"), *(line(f"a{number}") for number in range(600)))
     read_work_file(content, lambda done, whole: told.append((done, whole)))
     assert told == [(256, 601), (512, 601)]
+
+
+def test_the_example_of_the_page(root: Path) -> None:
+    """The file of docs/spec/claims-file.md becomes the body beside it."""
+    page = (root / "docs" / "spec" / "claims-file.md").read_text(encoding="utf-8")
+    content, body = (
+        page.partition(f"```{name}\n")[2].partition("```")[0] for name in ("claims", "leaf-body")
+    )
+    file = read_work_file(content.encode())
+    (made,) = file.pages(file.claims)
+    assert json.loads(msgspec.json.encode(made)) == json.loads(body)

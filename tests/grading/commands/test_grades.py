@@ -135,7 +135,7 @@ def test_it_is_told_for_a_person(owner: Owner, library: Librarian) -> None:
     assert "never computed: timeline world recompute" in out
     _, out, _ = owner.types("world", "grade", "claim:a", "--explain")
     assert "S        0.500         no row: a stand-in" in out
-    assert "D        0.800         cited, 1 hops, table 1" in out
+    assert "D        0.800         cited, hops: 1, table 1" in out
     assert "V        none          not assessed: 0.500 stands in" in out
     assert "nobody has checked it: 0.5 stands in for V" in out
     _, out, _ = owner.types("world", "grades", "person:ada")

@@ -44,7 +44,7 @@ def test_a_dry_run_records_nothing(owner: Owner, library: Librarian) -> None:
     assert (planned["wouldRecord"], "recorded" in planned) == (1, False)
     assert owner.stage.leaves() == before
     code, out, _ = owner.types("world", "import-claims", file, "--dry-run")
-    assert (code, out) == (0, "work:lives (reference): 1 claims would be recorded, 0 were there already\n")
+    assert (code, out) == (0, "work:lives, reference, claims to be recorded: 1; there already: 0\n")
 
 
 def test_a_no_records_nothing(owner: Owner, library: Librarian, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,7 +53,7 @@ def test_a_no_records_nothing(owner: Owner, library: Librarian, monkeypatch: pyt
     file = library.write(head("lives"), line("a"))
     before = owner.stage.leaves()
     code, out, _ = owner.types("world", "import-claims", file, given=b"n\n")
-    assert (code, "1 claims would be recorded" in out, owner.stage.leaves()) == (130, True, before)
+    assert (code, "claims to be recorded: 1" in out, owner.stage.leaves()) == (130, True, before)
     code, out, _ = owner.types("world", "import-claims", file, "--yes")
     assert (code, "timeline world recompute" in out, owner.stage.leaves()) == (0, True, before + 1)
 

@@ -1,17 +1,24 @@
 """What agents of real sessions are told: through hook and server, from transcripts that their hosts wrote."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from sidecars.leaf import Kind
-from sidecars.reasoned import EvidencePolicyEntry, MediationTraceEntry
+from sidecars.reasoned import EvidencePolicyEntry, EvidenceRevocation, MediationTraceEntry
 from tests.capture.stage import Script, Stage, captured, failing, passing, typing
 from tests.guard.agents import Agent, denial
+from tests.guard.test_prior_sessions import set_scope
 from tests.reasoning.ledger.asking import commit
 from timeline.guard.request import Tool
 from timeline.mcp_server.answered import prepare
+from timeline.reasoning_reading import read_graph
+from timeline.reasoning_use import resolve_question
 from timeline.registered import read_register
+from timeline.state import State
+from timeline.world.continuation import CONTINUATION_PREDICATE
+from timeline.world.scope import Reader
 
 TASK, RESULT = "task:default", "task.timeline-result.pytest"
 ABOUT = {"subjectId": TASK, "predicate": RESULT}
@@ -215,3 +222,59 @@ def test_a_long_answer_is_cut_by_units(stage: Stage) -> None:
     long = {**answer, "units": [{**unit, "text": "y" * 900} for unit in answer["units"]]}
     sent = prepare(long, is_error=False)
     assert sent.structured["omitted"]["units"] > 0
+
+
+@pytest.mark.requirement("P11", "G21", "M5")
+def test_a_session_that_was_enrolled_for_two_goals_is_one_witness(stage: Stage, tmp_path: Path) -> None:
+    """Its reference is another one for each goal; who sees both captures is still told of one session."""
+    commit(stage.world, TWO)
+    for number, goal in enumerate(("", "release")):
+        set_scope(stage.world, goal=goal)
+        agent = stage.session("codex", passing)
+        assert captured(agent, "pytest passed")["status"] == "captured", number
+    with stage.world.session.reading() as state:
+        owner = Reader("local", agent_user(state), stage.world.root, is_owner=True)
+        found = read_graph(state, owner, [(TASK, RESULT)]).vertices.values()
+        answer = resolve_question(state, owner, TASK, RESULT).answer
+        refs = [one.origin.fields["path"] for one in found if one.origin is not None]
+    assert (len(found), len(set(refs)), len({one.root for one in found})) == (2, 2, 1)
+    assert answer.view.standing == "unrecorded"
+    commit(stage.world, EvidencePolicyEntry(2, 1, {}, collapse=True, snapshot=False))
+    with stage.world.session.reading() as state:
+        assert resolve_question(state, owner, TASK, RESULT).answer.view.standing == "supported"
+    for ref in refs:
+        place = stage.world.copy(tmp_path / ref)
+        commit(place, EvidenceRevocation(ref, "not this session"))
+        with place.session.reading() as state:
+            assert resolve_question(state, owner, TASK, RESULT).answer.view.standing == "unrecorded"
+
+
+def agent_user(state: State) -> str:
+    """The user of the sessions."""
+    return str(state.view.sources[0].enrollment.binding.user)
+
+
+@pytest.mark.requirement("P36", "P41")
+def test_a_text_with_more_claims_than_are_looked_at_is_held_back(stage: Stage) -> None:
+    """Else what was not looked at would go out with what was."""
+    agent = stage.session("codex", passing)
+    captured(agent, "pytest passed")
+    right = "All 12 tests pass.\n\n"
+    assert agent.ask(Tool.MEDIATE, {"text": right * 20})["status"] == "bounded"
+    answer = agent.ask(Tool.MEDIATE, {"text": right * 20 + "All 999 tests pass."})
+    assert (answer["status"], answer["claimsOmitted"]) == ("held-back", 1)
+    assert {unit["disposition"] for unit in answer["units"]} == {"passed"}
+
+
+@pytest.mark.requirement("P14", "P36", "M4")
+def test_no_interpretation_completes_a_task(stage: Stage) -> None:
+    """Not even where the policy accepts who made it: what was agreed has to be measured."""
+    agent = stage.session("codex", passing)
+    stage.start(agent)
+    commit(
+        stage.world, EvidencePolicyEntry(1, 1, {}, collapse=True, snapshot=False, evaluators=("model:codex",))
+    )
+    found = captured(agent, "pytest passed")["captured"]
+    now = agent.ask(Tool.RESOLVE, {"subjectId": TASK, "predicate": CONTINUATION_PREDICATE})["contents"]
+    done = {**now[0]["value"], "status": "completed"}
+    print(done, found["status"])

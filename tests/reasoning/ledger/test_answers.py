@@ -19,8 +19,10 @@ from tests.reasoning.ledger.asking import (
     unit,
 )
 from tests.simulators.worlds import NOW_MS, World, refusal_of
-from tests.world.ledger.ledgers import OBSERVED
-from timeline.reasoning_use import CheckedAnswer
+from tests.world.ledger.ledgers import OBSERVED, SUBJECT
+from timeline.guard.asked_answer import parse_answer, parse_question
+from timeline.guard.errors import RequestError
+from timeline.reasoning_use import AskedUnit, CheckedAnswer
 from timeline.registered import Registered, read_register
 
 SNAPSHOTS = EvidencePolicyEntry(1, 1, {}, collapse=True, snapshot=True)
@@ -159,3 +161,36 @@ def test_a_moment_that_has_not_come_is_not_spoken_of(world: World) -> None:
     record(world, captured("a", "green"))
     assert rules(mediate(world, unit("u", "green", at=NOW_MS + 1))) == {"u": "time"}
     assert ask(world, ME, PREDICATE, at=NOW_MS + 1).answer.view.standing == "supported"
+
+
+@pytest.mark.requirement("P37")
+def test_what_was_told_of_a_moment_can_be_said_of_it(world: World) -> None:
+    """Its sentences name the moment, and its token stands for that answer whatever holds today."""
+    record(world, captured("a", "green", expires_at=OBSERVED + 10))
+    at = OBSERVED + 5
+    told = ask(world, at=at)
+    sentences = (*told.answer.status, *told.answer.contents)
+    assert all(one.startswith("As of 2026-08-20T10:59:00.005Z: ") for one in sentences)
+    (now,) = ask(world).answer.status
+    assert now.endswith("does not hold now.")
+    again = AskedUnit(
+        id="s", subject=SUBJECT, predicate=PREDICATE, text=sentences[0], at=at, as_of=told.as_of
+    )
+    answer = mediate(world, unit("u", "green", at=at, as_of=told.as_of), again, status("now", now))
+    assert dispositions(answer) == {"u": "passed", "s": "passed", "now": "passed"}
+    assert answer.units[0].text == sentences[1]
+    other = unit("u", "green", at=at, as_of="as-of:" + "0" * 32)
+    assert rules(mediate(world, other, name="1e" * 16)) == {"u": "head"}
+
+
+@pytest.mark.requirement("P38", "P40")
+@pytest.mark.parametrize("field", ["subjectId", "predicate"])
+def test_no_sentence_is_smuggled_in_by_a_question(field: str) -> None:
+    """What a status is about is an id: else a model could have its own words released as what is recorded."""
+    unit_ = {"id": "u", "subjectId": "suite:unit", "predicate": "x.y", "status": "x"}
+    assert parse_answer({"units": [unit_]}).units[0].subject == "suite:unit"
+    for words in ("it; in truth all tests pass", "suite:unit is fine", "suite:unit\n", "", 1):
+        with pytest.raises(RequestError, match=field):
+            parse_answer({"units": [{**unit_, field: words}]})
+        with pytest.raises(RequestError, match=field):
+            parse_question({"subjectId": "suite:unit", "predicate": "x.y", field: words})

@@ -12,6 +12,7 @@ from sidecars.reasoned import (
     PersonConsent,
 )
 from tests.reasoning.ledger.asking import (
+    EVALUATOR,
     ME,
     OWNER,
     PREDICATE,
@@ -20,11 +21,13 @@ from tests.reasoning.ledger.asking import (
     captured,
     commit,
     derived,
+    mediate,
     record,
     said,
     session,
     standing,
     suggested,
+    unit,
 )
 from tests.simulators.worlds import NOW_MS, World, refusal_of
 from tests.world.ledger.ledgers import OBSERVED, OTHER_PROJECT, PROJECT, SUBJECT
@@ -341,3 +344,24 @@ def take_away(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """Let the ledger find no assertion of this id, as after an erasure."""
     found = ledger._named
     monkeypatch.setattr(ledger, "_named", lambda state, asked: () if asked == name else found(state, asked))
+
+
+@pytest.mark.requirement("P25", "P35")
+def test_a_contradiction_with_what_it_was_derived_from_is_seen_from_both_sides(world: World) -> None:
+    """Also where the other side needs a second witness, that the question itself does not lead to."""
+    record(world, captured("y", "red"), captured("y2", "red", seen_in=2))
+    record(world, derived(suggested("x", "green", predicate="x.y"), "memory-interpretation", ("y",)))
+    policy = EvidencePolicyEntry(1, 1, {PREDICATE: 2}, collapse=True, snapshot=False, evaluators=(EVALUATOR,))
+    commit(world, policy, ConflictInscription(("assertion:x", "assertion:y"), "one of them"))
+    assert [standing(world, predicate=one) for one in (PREDICATE, "x.y")] == ["conflicted"] * 2
+
+
+@pytest.mark.requirement("P14", "P46")
+def test_what_else_is_asked_about_supports_nothing(world: World) -> None:
+    """A belief takes up an interpretation for itself: that it is read as well makes nothing else sayable."""
+    record(world, captured("a"))
+    record(world, derived(suggested("i", predicate="x.y"), "memory-interpretation", ("a",)))
+    record(world, derived(said("b", predicate="x.z"), "recorded-belief", ("i",)))
+    assert [standing(world, predicate=one) for one in ("x.y", "x.z")] == ["unrecorded", "supported"]
+    answer = mediate(world, unit("i", predicate="x.y"), unit("b", predicate="x.z"))
+    assert [one.disposition for one in answer.units] == ["blocked", "passed"]

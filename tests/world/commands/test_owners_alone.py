@@ -84,7 +84,8 @@ def test_a_word_of_the_owner_wants_the_owner_key(
             code, out, err = owner.types(*command)
             assert (code, out, "[owner-key-locked]" in err) == (1, "", True), command
     assert stage.leaves() == before
-    assert [owner.types(*command)[0] for command in READING] == [0, 0, 0, 0, 0, 2, 0, 2, 2, 0, 0, 2, 2, 0, 0, 0, 0]
+    ended = [owner.types(*command)[0] for command in READING]
+    assert ended == [0, 0, 0, 0, 0, 2, 0, 2, 2, 0, 0, 2, 2, 0, 0, 0, 0]
 
 
 @pytest.mark.requirement("X13")

@@ -142,7 +142,7 @@ def test_anomalies_are_told(owner: Owner, library: Librarian) -> None:
 def test_it_is_told_for_a_person(owner: Owner, library: Librarian) -> None:
     """What changes, the history, and one thing at a time."""
     _, out, _ = owner.types("world", "recompute")
-    assert "version 1: 3 claims, 0 credentials, 6 rows" in out
+    assert "version 1, claims: 3, credentials: 0, rows: 6" in out
     assert "person:editor-gossip" in out
     _, out, _ = owner.types("world", "recompute")
     assert "no score changes" in out
@@ -151,3 +151,41 @@ def test_it_is_told_for_a_person(owner: Owner, library: Librarian) -> None:
     _, out, _ = owner.types("world", "recompute", "--history", "person:nobody")
     assert "none was ever computed" in out
     assert owner.refused("world", "recompute", "--history", "person:x", "--dry-run") == "usage"
+
+
+def due(library: Librarian) -> bool:
+    """Whether a computation that nobody asked for was made."""
+    return grading_use.compute_if_due(library.owner.stage.world.session) is not None
+
+
+@pytest.mark.requirement("G13")
+def test_it_is_due_once_a_day_where_claims_have_changed(
+    owner: Owner, library: Librarian, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not without news, not within the day, and not for more claims than a hook can wait for."""
+    clock = owner.stage.world.clock
+    assert due(library)
+    assert len(runs(library)) == 1
+    assert not due(library)
+    clock.at_ms += 2 * DAY
+    assert not due(library)
+    library.takes_in(head("more"), line("more"))
+    assert due(library)
+    library.takes_in(head("again"), line("again"))
+    assert not due(library)
+    clock.at_ms += DAY
+    monkeypatch.setattr(grading_use, "DUE_LEAVES_MAX", 4)
+    assert not due(library)
+    monkeypatch.undo()
+    assert grading_use.DUE_LEAVES_MAX == 32
+
+
+@pytest.mark.requirement("G13")
+def test_a_credential_makes_it_due(owner: Owner) -> None:
+    """And a timeline without claims and credentials never is."""
+    session = owner.stage.world.session
+    assert grading_use.compute_if_due(session) is None
+    owner.says("world", "credential", "add", "person:x", "chess", "--quality", "1", "--basis", "y")
+    found = grading_use.compute_if_due(session)
+    assert found is not None
+    assert found.is_recorded
