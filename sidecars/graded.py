@@ -204,7 +204,7 @@ class CredibilityEntry(
     tag="credibility",
     tag_field="kind",
 ):
-    """One part of one run of the computation (G13). Runs are kept for ever; a newer one replaces nothing.
+    """One part of one run of the computation (G13). A newer run replaces none.
 
     ``inputs`` is the size of the log that was read and ``inputs_digest`` what was found in it; ages are counted to
     ``as_of``. ``previous`` is the run that it was compared with. The first part lists anomalies and counts all.

@@ -4,18 +4,19 @@ Scope and route come from the session's own enrollment, never from an argument. 
 an answer checked, he holds the writer lock, since a trace of it is kept. Nothing here opens a transcript.
 """
 
+import hashlib
 from typing import Final
 
 from sidecars.identity import strict_loads_with_floats
 from sidecars.reasoned import UNITS_MAX
-from timeline.answers import AUTHORITY, Json
+from timeline.answers import AUTHORITY, Json, session_ref
 from timeline.binding import binding_of
 from timeline.claimed import claimed_value, fits, predicates_for
 from timeline.clock import format_utc
 from timeline.guard.asked_answer import AnswerAsked, QuestionAsked
 from timeline.reasoning.declassified import Content, Standing
 from timeline.reasoning.extraction import Unit, UnitKind, extract
-from timeline.reasoning.roles import GROUNDED, Role
+from timeline.reasoning.roles import Role
 from timeline.reasoning_reading import consenting
 from timeline.reasoning_use import (
     AskedUnit,
@@ -67,7 +68,10 @@ def check_answer(state: State, own: EnrolledSource, asked: AnswerAsked, *, tool_
         MediationInvalidError: the units are not an answer.
         WorldStateError, IndexUnverifiedError, StateError, SidecarError: the state is not to be believed or written.
     """
-    return check_answer_of(state, reader_for(own, asked.purpose), asked, name=tool_use[:_NAME_HEX])
+    # A host may number its calls anew in each session.
+    named = f"{session_ref(own.enrollment)}\0{tool_use}"
+    name = hashlib.sha256(named.encode()).hexdigest()[:_NAME_HEX]
+    return check_answer_of(state, reader_for(own, asked.purpose), asked, name=name)
 
 
 def check_answer_of(state: State, reader: Reader, asked: AnswerAsked, *, name: str) -> Json:
@@ -163,9 +167,9 @@ def _value_for(claim: Unit, found: Resolved) -> str:
 
 
 def _is_measured(claim: Unit, content: Content) -> bool:
-    """By a measurement; that a task is completed, by what was captured or said, and by nobody's reading of it."""
-    counted = GROUNDED if claim.kind is UnitKind.COMPLETED else {Role.OBSERVED_EVENT}
-    return any(source.role in counted for source in content.sources)
+    # A task is completed by a measurement alone: the ledger takes no other continuation that says so.
+    is_task = claim.kind is UnitKind.COMPLETED
+    return is_task or any(source.role is Role.OBSERVED_EVENT for source in content.sources)
 
 
 # -- the form --------------------------------------------------------------------------------------------------

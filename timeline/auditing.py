@@ -27,7 +27,7 @@ class Premise(msgspec.Struct, frozen=True):
     observed_at: int
 
 
-class Audited(msgspec.Struct, frozen=True):
+class AuditedDecision(msgspec.Struct, frozen=True):
     """A decision as its owner sees it. ``witness`` is in the form of JSON; there is none where nothing is relevant."""
 
     status: str
@@ -39,7 +39,7 @@ class Audited(msgspec.Struct, frozen=True):
 
 def audit_question(
     state: State, owner: Reader, subject: str, predicate: str, *, at: int | None = None
-) -> Audited:
+) -> AuditedDecision:
     """How a question was decided, for the owner.
 
     Raises:
@@ -63,7 +63,7 @@ def audit_question(
     witness = (
         None if decision.witness is None else msgspec.to_builtins(decision.witness, order="deterministic")
     )
-    return Audited(
+    return AuditedDecision(
         decision.status.value,
         tuple(sorted(flag.value for flag in decision.flags)),
         premises,

@@ -310,6 +310,11 @@ class _Reader:
 
     def _checked(self, line: _ClaimLine, work: Work, claim: Claim) -> Claim:
         """A claim that its work can make, without a secret and without a name of authority."""
+        said_by = {
+            f"sources[{number}].{name}": text
+            for number, source in enumerate(line.sources)
+            for name, text in (("entity", source.entity), ("session", source.session), ("root", source.root))
+        }
         self.check_texts(
             line.value,
             id=line.id,
@@ -317,6 +322,7 @@ class _Reader:
             key=line.key,
             reader=line.reader,
             session=line.session,
+            **said_by,
         )
         self._check_names(line)
         try:

@@ -174,10 +174,10 @@ def drop_entries(path: Path, is_gone: Callable[[Entry], bool]) -> int:
     """
     dropped = 0
     for file in (_rotated(path), path):
-        lines = _content(file).splitlines(keepends=True)
+        lines = [line for line in _content(file).split(b"\n") if line]
         kept = [line for line in lines if any(not is_gone(entry) for entry in _entries(line))]
         if len(kept) < len(lines):
-            write_atomic(file, b"".join(kept))
+            write_atomic(file, b"".join(line + b"\n" for line in kept))
             dropped += len(lines) - len(kept)
     return dropped
 

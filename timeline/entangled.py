@@ -2,7 +2,7 @@
 
 An erasure may take away what was said; it must not bring back what had ended. So with an enrollment goes every leaf
 that names it, and the older one that it had replaced; with what replaces goes what it had replaced; with what took back
-goes what was taken back. And what was only said about something goes with it.
+goes what was taken back. What was only said about something goes with it, and the parts of one computation together.
 """
 
 from collections import defaultdict
@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from sidecars.assertion import AssertionEntry
 from sidecars.erased import ERASABLE
 from sidecars.erasure import Exclusion
-from sidecars.graded import CredentialEntry, VerdictEntry
+from sidecars.graded import CredentialEntry, CredibilityEntry, VerdictEntry
 from sidecars.leaf import (
     Enrollment,
     Extension,
@@ -56,6 +56,9 @@ class Entangled:
         self._newest_counts: defaultdict[tuple[Kind, str], list[int]] = defaultdict(list)
         """Leaves of which the newest counts, in order."""
         self._key_of: dict[int, tuple[Kind, str]] = {}
+        self._parts: defaultdict[str, list[int]] = defaultdict(list)
+        """The parts of a run of the computation: without one of them it is none."""
+        self._run_of: dict[int, str] = {}
 
     def add(self, leaf: Leaf) -> None:
         """Add the next leaf."""
@@ -76,6 +79,9 @@ class Entangled:
                     self._about[name].append(leaf.index)
             case PersonConsent(person=name) | CredentialEntry(id=name):
                 self._add_decision(leaf, name)
+            case CredibilityEntry(run=name):
+                self._run_of[leaf.index] = name
+                self._parts[name].append(leaf.index)
             case Exclusion(about=about, host=host, name=name):
                 self._add_decision(leaf, f"{about} {host} {name}")
             case body if isinstance(body, _OF_ENROLLMENT):
@@ -146,6 +152,7 @@ class Entangled:
             for name in self._names.get(index, ()):
                 if self._with_name(name) <= chosen:
                     needed.update(self._about.get(name, ()))
+            needed.update(self._parts.get(self._run_of.get(index, ""), ()))
             key = self._key_of.get(index)
             if key is not None:
                 needed.update(older for older in self._newest_counts[key] if older < index)

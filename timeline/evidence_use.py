@@ -9,7 +9,6 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from sidecars.errors import SidecarError
 from sidecars.leaf import Kind
 from sidecars.reasoned import (
     ConflictInscription,
@@ -26,6 +25,7 @@ from timeline.reasoning_reading import read_consents, read_policy
 from timeline.registered import read_register
 from timeline.service import Session
 from timeline.state import State
+from timeline.stated import check_stated
 from timeline.world import ledger
 from timeline.world.assertion import Assertion
 from timeline.world.derivation import OWNER_ROOT
@@ -39,7 +39,7 @@ from timeline.world.scope import Reader, is_visible
 
 _ROOT: Final = re.compile(r"session-ref:[0-9a-f]{32}", re.ASCII)
 
-BodyT = TypeVar("BodyT", bound=ReasonedBody)
+Body = TypeVar("Body", bound=ReasonedBody)
 
 
 class PolicyChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -102,7 +102,7 @@ def set_policy(session: Session, change: PolicyChange) -> Policy:
         body = EvidencePolicyEntry(
             after.version, roots, required, after.collapse, after.snapshot, tuple(sorted(accepted))
         )
-        _commit(state, body, EvidencePolicyEntry)
+        _commit(state, body)
         return after
 
 
@@ -122,7 +122,7 @@ def revoke_evidence(session: Session, reader: Reader, name: str, *, reason: str)
         if read_register(state, Kind.EVIDENCE_REVOCATION, name):
             message = f"{name[:240]}: is revoked already"
             raise EvidenceUnchangedError(message)
-        return _commit(state, EvidenceRevocation(name, reason), EvidenceRevocation)
+        return _commit(state, EvidenceRevocation(name, reason))
 
 
 def inscribe_conflict(
@@ -146,7 +146,7 @@ def inscribe_conflict(
         if any(isinstance(two, ConflictInscription) and two.assertions == body.assertions for two in known):
             message = "they are known to contradict each other already"
             raise EvidenceUnchangedError(message)
-        return _commit(state, body, ConflictInscription)
+        return _commit(state, body)
 
 
 def set_person_consent(session: Session, consent: PersonConsent) -> PersonConsent:
@@ -167,7 +167,7 @@ def set_person_consent(session: Session, consent: PersonConsent) -> PersonConsen
         if is_last or covered or (not before and not consent.granted):
             message = f"{consent.person}: this is so already"
             raise EvidenceUnchangedError(message)
-        return _commit(state, consent, PersonConsent)
+        return _commit(state, consent)
 
 
 def list_person_consents(session: Session, person: str | None = None) -> tuple[PersonConsent, ...]:
@@ -203,15 +203,7 @@ def _find(state: State, reader: Reader, name: str) -> Assertion:
     return found
 
 
-def _commit(state: State, body: BodyT, form: type[BodyT]) -> BodyT:
-    try:
-        checked = msgspec.convert(msgspec.to_builtins(body), form)
-        check_reasoned(checked)
-    except msgspec.ValidationError as error:
-        place = str(error).rpartition(" - at ")[2].strip("`$.") if " - at " in str(error) else "of it"
-        message = f"field {place}: not of its form"
-        raise EvidenceStatementError(message) from None
-    except SidecarError as error:
-        raise EvidenceStatementError(error.rule) from error
+def _commit(state: State, body: Body) -> Body:
+    checked = check_stated(body, check_reasoned, EvidenceStatementError)
     state.commit([checked])
     return checked

@@ -42,7 +42,7 @@ from timeline.forgetting.plan import (
     is_same_matter,
     selector_of,
 )
-from timeline.forgetting.scan import Hit, check_value, owned_files, search_files
+from timeline.forgetting.scan import HALVED_FROM, Hit, check_value, owned_files, search_files
 from timeline.forgetting.standing import PlanStatus, find_plans, load_plan
 from timeline.forgetting.suppression import (
     load_suppression,
@@ -283,6 +283,10 @@ def verify_plan(session: Session, digest: str, values: Sequence[bytes] = ()) -> 
     if not values:
         not_checked.insert(0, "raw bytes: no value was given to search for")
         return Verified(digest, tuple(checks), (), tuple(not_checked))
+    if any(len(value) < HALVED_FROM for value in values):
+        not_checked.append(
+            f"a value of less than {HALVED_FROM} bytes where a database has cut it in two between two pages"
+        )
     searched = search_files(owned_files(session.locations), values)
     checks.append(
         Check(

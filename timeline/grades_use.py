@@ -10,7 +10,6 @@ from typing import Final, TypeVar
 import msgspec
 
 from sidecars.digest import Digest
-from sidecars.errors import SidecarError
 from sidecars.graded import CredentialEntry, GradedBody, VerdictEntry, check_graded
 from sidecars.identity import canonical_bytes
 from timeline.asserted_claims import claim_of
@@ -31,6 +30,7 @@ from timeline.grading_reading import (
 )
 from timeline.service import Session
 from timeline.state import State
+from timeline.stated import check_stated
 from timeline.world import ledger
 from timeline.world.errors import SecretShapedError
 from timeline.world.scope import Reader, is_visible
@@ -38,7 +38,7 @@ from timeline.world.secrets import find_secret
 from timeline.world_view import Standpoint
 
 _ID_HEX: Final = 32
-BodyT = TypeVar("BodyT", bound=GradedBody)
+Body = TypeVar("Body", bound=GradedBody)
 
 
 class GradedClaim(msgspec.Struct, frozen=True):
@@ -200,7 +200,7 @@ def add_credential(
         if entry == before:
             message = "this credential says so already"
             raise GradingUnchangedError(message)
-        return _commit(state, entry, CredentialEntry)
+        return _commit(state, entry)
 
 
 def list_credentials(session: Session, entity: str | None = None) -> tuple[Credential, ...]:
@@ -263,7 +263,7 @@ def give_verdict(
         )
         if (objection := find_objection(verdict, members, earlier)) is not None:
             raise GradingError(objection)
-        _commit(state, verdict, VerdictEntry)
+        _commit(state, verdict)
         current = find_current(members, ledger.now_ms(state))
     return verdict, GradedQuestion(question, members, current, (VerdictInForce(verdict, is_outdated=False),))
 
@@ -308,15 +308,7 @@ def _check_secret(field: str, text: str) -> None:
         raise SecretShapedError(message)
 
 
-def _commit(state: State, body: BodyT, form: type[BodyT]) -> BodyT:
-    try:
-        checked = msgspec.convert(msgspec.to_builtins(body), form)
-        check_graded(checked)
-    except msgspec.ValidationError as error:
-        place = str(error).rpartition(" - at ")[2].strip("`$.") if " - at " in str(error) else "of it"
-        message = f"field {place}: not of its form"
-        raise GradingError(message) from None
-    except SidecarError as error:
-        raise GradingError(error.rule) from error
+def _commit(state: State, body: Body) -> Body:
+    checked = check_stated(body, check_graded, GradingError)
     state.commit([checked])
     return checked

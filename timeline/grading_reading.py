@@ -17,7 +17,7 @@ GRADING_VERSION: Final = 1
 
 
 class Credibilities(NamedTuple):
-    """The rows that grades use, the run that they are of, and whether claims or credentials came after it.
+    """The rows that grades use, the run that they are of, and whether something may have changed after it.
 
     ``run`` is ``None`` where nothing was computed yet.
     """
@@ -83,10 +83,22 @@ def credibilities_of(state: State) -> Credibilities:
         IndexUnverifiedError, StateError, SidecarError: the state is not to be believed.
     """
     parts = newest_run(runs_of(state), GRADING_VERSION)
-    newest = newest_leaf(state, Kind.CLAIMS, Kind.CREDENTIAL)
+    newest = newest_change(state)
     if not parts:
         return Credibilities({}, None, newest >= 0)
     return Credibilities(read_run(parts), parts[0], newest >= parts[0].inputs)
+
+
+def newest_change(state: State) -> int:
+    """The newest leaf by which a computation can come out otherwise, -1 where there is none.
+
+    Claims, a credential, or an erasure, which may have taken some of them away.
+
+    Raises:
+        IndexUnverifiedError, StateError: the state cannot be read.
+    """
+    erased = max((made.leaf for made in state.view.erasures), default=-1)
+    return max(newest_leaf(state, Kind.CLAIMS, Kind.CREDENTIAL), erased)
 
 
 def _bodies(found: tuple[Registered, ...], form: type[Body]) -> tuple[Body, ...]:

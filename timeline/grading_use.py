@@ -19,8 +19,8 @@ from timeline.grading.credibility import PastScore, credentials_in_force, newest
 from timeline.grading.errors import ClaimUnknownError
 from timeline.grading.fixpoint import score_again
 from timeline.grading.recompute import Run, format_run, recompute
-from timeline.grading_reading import GRADING_VERSION, credibilities_of, runs_of
-from timeline.registered import Registered, count_leaves, newest_leaf, read_register
+from timeline.grading_reading import GRADING_VERSION, credibilities_of, newest_change, runs_of
+from timeline.registered import Registered, count_leaves, read_register
 from timeline.service import Session
 from timeline.state import State
 
@@ -103,10 +103,7 @@ def compute_if_due(session: Session) -> Computed | None:
         ClaimIdError, RunIncompleteError, ClockError, StateError, SidecarError: see ``compute_credibilities``.
     """
     with session.reading_local() as state:
-        if (
-            newest_leaf(state, Kind.CLAIMS, Kind.CREDENTIAL) < 0
-            or count_leaves(state, Kind.CLAIMS) > DUE_LEAVES_MAX
-        ):
+        if newest_change(state) < 0 or count_leaves(state, Kind.CLAIMS) > DUE_LEAVES_MAX:
             return None
         standing = credibilities_of(state)
         if not standing.is_outdated:
@@ -133,11 +130,12 @@ def audit_run(session: Session, name: str) -> Audited:
         rows = read_run(parts)
         before = _rows_of(state, first.previous)
         run = _run(state, first.computation_version, first.as_of, first.inputs, before)
-        anomalies = run.anomalies[: len(first.anomalies)]
+        found = (run.anomalies[: len(first.anomalies)], len(run.anomalies))
+        # A run that it was compared with may have been erased: what had dropped since cannot be said again.
+        can_compare = first.previous is None or bool(before)
         is_same = run.rows == tuple(row for _, row in sorted(rows.items())) and (
-            anomalies,
-            len(run.anomalies),
-        ) == (first.anomalies, first.anomalies_found)
+            not can_compare or found == (first.anomalies, first.anomalies_found)
+        )
         return Audited(
             name,
             first.computation_version,
@@ -168,7 +166,9 @@ def _compute(state: State, version: int, *, is_dry: bool) -> Computed:
     claims, credentials = _inputs(state, inputs)
     run = _run_of(claims, credentials, version, as_of, before)
     name = _name_of(run, inputs, previous)
-    is_new = not parts or (run.rows, len(run.anomalies)) != (before, parts[0].anomalies_found)
+    is_same = bool(parts) and (run.rows, len(run.anomalies)) == (before, parts[0].anomalies_found)
+    # What has read newer claims is recorded where they change nothing too: it says that nothing is left out.
+    is_new = not is_same or newest_change(state) >= parts[0].inputs
     if is_new and not is_dry:
         bodies = format_run(run, name, inputs, previous)
         for start in range(0, len(bodies), BATCH_SIZE_MAX):

@@ -10,22 +10,25 @@ from graphlib import CycleError
 from types import MappingProxyType
 from typing import Final
 
+from sidecars.assertion import AssertionEntry
 from sidecars.digest import Digest
 from sidecars.reasoned import ConflictInscription, EvidencePolicyEntry
 from timeline.reasoning.admission import check_root, dependencies_first, dependencies_of
 from timeline.reasoning.errors import OriginError
 from timeline.reasoning.graph import Graph, Head, Marker, Vertex
 from timeline.reasoning.policy import DEFAULT_POLICY, Policy
-from timeline.world.derivation import vertex_of
+from timeline.reasoning.roles import Role
+from timeline.world.assertion import Assertion
+from timeline.world.derivation import role_of, root_of, vertex_of
 from timeline.world.errors import WorldStateError
-from timeline.world.ledger import Evidence
-from timeline.world.scope import Reader
+from timeline.world.ledger import Gathered
+from timeline.world.scope import Reader, is_visible
 
 _NONE: Final[Mapping[str, str]] = MappingProxyType({})
 
 
 def make_graph(
-    evidence: Evidence,
+    evidence: Gathered,
     reader: Reader,
     head: Head,
     *,
@@ -38,11 +41,14 @@ def make_graph(
     """The graph at a head for one reader; ``device`` names the log.
 
     ``revoked`` are ids of assertions and roots, ``erased`` those of the missing dependencies that were erased. For
-    ``witnesses`` see ``vertex_of``.
+    ``witnesses``, by which reference a session is counted where that is not its own, see ``vertex_of``.
     """
+    known = evidence.assertions
+    own = {name: witnesses.get(root_of(one.entry), root_of(one.entry)) for name, one in known.items()}
+    runs = _runs(known, own, reader)
     vertices = {
-        name: vertex_of(one, reader, device=device, witnesses=witnesses)
-        for name, one in evidence.assertions.items()
+        name: vertex_of(one, reader, device=device, witness=_witness_of(one.entry, runs, own[name]))
+        for name, one in known.items()
     }
     markers = {name: marker_of(name) for name in evidence.missing & erased}
     admitted = _admitted(head, vertices, markers)
@@ -51,7 +57,9 @@ def make_graph(
         vertices=admitted,
         markers=markers,
         superseded=evidence.replaced,
-        revoked=revoked,
+        # With the session in which it was seen, also where it is counted by another one.
+        revoked=revoked
+        | {name for name, one in known.items() if one.entry.derivation is None and own[name] in revoked},
         inscribed=frozenset(one.assertions for one in inscriptions if admitted.keys() >= set(one.assertions)),
     )
 
@@ -81,6 +89,30 @@ def policy_of(entries: Iterable[EvidencePolicyEntry]) -> Policy:
             evaluators=frozenset(entry.evaluators),
         )
     return policy
+
+
+def _runs(
+    assertions: Mapping[str, Assertion], own: Mapping[str, str], reader: Reader
+) -> dict[tuple[str, str, str, int], str]:
+    """By which session each measured run is counted.
+
+    A host that copies a session into another one copies what was run, to the millisecond: that is one run, and no
+    second witness (P11). Only what the reader may see is compared, so that nothing hidden takes a witness away (X12).
+    """
+    found: dict[tuple[str, str, str, int], str] = {}
+    for name, one in assertions.items():
+        if role_of(one.entry) is Role.OBSERVED_EVENT and is_visible(one.entry, reader):
+            run = _run_of(one.entry)
+            found[run] = min(own[name], found.get(run, own[name]))
+    return found
+
+
+def _witness_of(entry: AssertionEntry, runs: Mapping[tuple[str, str, str, int], str], own: str) -> str:
+    return runs.get(_run_of(entry), own) if role_of(entry) is Role.OBSERVED_EVENT else own
+
+
+def _run_of(entry: AssertionEntry) -> tuple[str, str, str, int]:
+    return (entry.subject, entry.predicate, entry.value, entry.observed_at)
 
 
 def _admitted(head: Head, vertices: Mapping[str, Vertex], markers: Mapping[str, Marker]) -> dict[str, Vertex]:

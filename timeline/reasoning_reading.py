@@ -21,7 +21,7 @@ from timeline.state import State
 from timeline.view import EnrolledSource
 from timeline.world import ledger
 from timeline.world.derivation import root_of
-from timeline.world.ledger import Evidence
+from timeline.world.ledger import Gathered
 from timeline.world.scope import Reader
 
 Question = tuple[str, str]
@@ -113,7 +113,7 @@ def _witnesses(sources: Iterable[EnrolledSource]) -> dict[str, str]:
     return found
 
 
-def _read(state: State, reader: Reader, questions: Iterable[Question]) -> Evidence:
+def _read(state: State, reader: Reader, questions: Iterable[Question]) -> Gathered:
     return ledger.read_evidence(state, questions, tenant=reader.tenant, project=reader.project)
 
 

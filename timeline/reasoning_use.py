@@ -11,6 +11,7 @@ from typing import Final, Literal
 import msgspec
 
 from sidecars.identity import canonical_bytes
+from sidecars.leaf import Kind
 from sidecars.reasoned import MediationTraceEntry, TracedUnit
 from timeline.reasoning.declassified import View
 from timeline.reasoning.errors import MediationInvalidError
@@ -21,6 +22,7 @@ from timeline.reasoning.rendering import render_set
 from timeline.reasoning.trace import SALT_BYTES, Seal, digest_output, make_trace
 from timeline.reasoning.world import Answer, MediatedAnswer, ReaderView, World
 from timeline.reasoning_reading import consenting, head_of, read_graph, read_policy
+from timeline.registered import read_register
 from timeline.state import State
 from timeline.world import ledger
 from timeline.world.scope import Reader
@@ -103,10 +105,14 @@ def mediate_answer(state: State, reader: Reader, units: Sequence[AskedUnit], *, 
     """Check an answer unit by unit and keep the trace of it as a leaf; the caller holds the writer lock.
 
     Raises:
-        MediationInvalidError: the units are not an answer.
+        MediationInvalidError: the units are not an answer, or an answer of this name was checked before.
         WorldStateError, IndexUnverifiedError, StateError, SidecarError: see ``resolve_question``.
     """
     answer, trace = check_units(state, reader, units, name=name)
+    if state.view.register.count and read_register(state, Kind.MEDIATION_TRACE, trace.id):
+        # Two traces of one name would have one salt, and show which of their contents are equal.
+        message = "an answer of this call was checked already"
+        raise MediationInvalidError(message)
     state.commit([trace])
     return answer
 

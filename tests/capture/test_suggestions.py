@@ -239,6 +239,11 @@ def test_suggestions_about_one_subject_are_bounded(stage: Stage, monkeypatch: py
     assert suggest(3)["reason"] == "world-suggestions-full"
     assert suggest(0)["status"] == "duplicate"
     assert suggest(3, "project:other")["status"] == "recorded"
+    for_one_use = {**LESSON, "id": "note:use", "subjectId": "project:parser", "purposes": ["planning"]}
+    assert agent.ask(Tool.RECORD, for_one_use)["reason"] == "world-suggestions-full"
+    others = {**for_one_use, "subjectId": "project:third"}
+    told = [agent.ask(Tool.RECORD, {**others, "id": f"note:t{number}"})["reason"] for number in range(4)]
+    assert told == [None, None, None, "world-suggestions-full"]
 
 
 @pytest.mark.requirement("W17", "W14")

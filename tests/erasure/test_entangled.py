@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from sidecars.erasure import Exclusion
-from sidecars.graded import CredentialEntry, VerdictEntry
+from sidecars.graded import CredentialEntry, CredibilityEntry, VerdictEntry
 from sidecars.leaf import (
     Body,
     Enrollment,
@@ -23,6 +23,7 @@ from sidecars.reasoned import ConflictInscription, EvidenceRevocation, PersonCon
 from tests.erasure.erased_logs import erasure
 from tests.sidecars.samples import AT, ENROLLMENT, ORIGIN, SOURCE, digest_text, make_enrollment
 from tests.sidecars.simulator import key_epoch, policy
+from tests.sidecars.test_graded import CREDIBILITY
 from tests.world.ledger.ledgers import entry
 from timeline.entangled import Entangled
 from timeline.erasure_errors import ErasureRefusedError
@@ -97,6 +98,11 @@ def verdict(name: str, *supersedes: str) -> VerdictEntry:
         reason="as it stands",
         supersedes=tuple(f"verdict:{other}" for other in supersedes),
     )
+
+
+def run_part(name: str, part: int) -> CredibilityEntry:
+    """Give one of two parts of a run of the computation."""
+    return replace(CREDIBILITY, run=f"run:{name}", part=part, parts=2, anomalies=(), anomalies_found=0)
 
 
 def leaves_of(bodies: Sequence[Body]) -> list[Leaf]:
@@ -194,6 +200,7 @@ CASES: Mapping[str, tuple[Sequence[Body], set[int], set[int]]] = {
         {1},
         {0, 1},
     ),
+    "a part of a computation": ([run_part("a", 1), run_part("a", 2), run_part("b", 1)], {1}, {0, 1}),
     "an exclusion of something else": (
         [Exclusion("path", None, "/srv/a", excluded=True), Exclusion("path", None, "/srv/b", excluded=True)],
         {1},

@@ -22,6 +22,7 @@ from tests.simulators.crash_child import _start, _was_killed  # the one way of o
 from tests.simulators.hosts import pytest_output
 from tests.simulators.worlds import World, copy_folders
 from timeline import forget_use
+from timeline.diary import Diary
 from timeline.errors import StateUnwritableError
 from timeline.forget_use import Named
 from timeline.forgetting.scan import owned_files, search_files
@@ -87,6 +88,9 @@ class Life:
 
         agent = self.stage.session(host, script, number=len(self.agents) + 1)
         self.agents.append(agent)
+        diary = Diary(self.world.locations.diary)
+        diary.write("hook", host=host, session=agent.session, hook="prompt", answer="none")
+        diary.write("extension", host=host, source=agent.ref, generation=1)
         assert captured(agent)["status"] == "captured"
         assert captured(agent, "user message")["status"] == "captured"
         self.words[agent.ref] = [str(agent.written.path), agent.session, said]

@@ -73,12 +73,13 @@ def test_an_agent_is_refused(
 
 @pytest.mark.requirement("M13", "X13")
 def test_with_the_owner_key_locked_nothing_is_erased(life: Life) -> None:
-    """A plan can be made; carrying it out needs the key."""
+    """A plan can be made; carrying it out needs the key, and so does keeping anything from coming in."""
     planned = planned_of(life)
     lock_owner(life.world.session, "correct horse battery staple")
-    before = size_of(life.world)
+    before, listed = size_of(life.world), life.world.locations.suppression.read_bytes()
     reason = refusal_of(lambda: forget_use.apply_plan(life.world.session, planned.digest, confirmed=True))
     assert (reason, size_of(life.world)) == ("owner-key-locked", before)
+    assert life.world.locations.suppression.read_bytes() == listed
     assert forget_use.list_plans(life.world.session)[0].standing == "begun"
 
 
@@ -228,7 +229,13 @@ def test_the_report_is_a_signed_leaf(life: Life, run: Run) -> None:
         before = {index: envelope for index, _, envelope in state.store.leaves()}
     code, found = typed(life, run, "forget", "apply", "--plan", planned.digest, "--confirmed")
     assert (code, found["complete"], found["recorded"]) == (0, True, True)
-    assert found["changed"] == {"assertion": 2, "enrollment": 1, "sidecar": 1, "sidecar-files": 1}
+    assert found["changed"] == {
+        "assertion": 2,
+        "diary-lines": 2,
+        "enrollment": 1,
+        "sidecar": 1,
+        "sidecar-files": 1,
+    }
     assert found["notCovered"] == [store.name for store in NOT_COVERED]
     with life.world.session.reading() as state:
         (report,) = forget_use.reports_of(state, planned.digest)

@@ -3,34 +3,25 @@
 import shutil
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from tests.forgetting.lives import Life, check_gone, forget, found_in
-from tests.simulators.worlds import refusal_of
-from timeline import forget_use
+from tests.simulators.worlds import prompt_event, refusal_of
+from timeline import forget_use, service
 from timeline.diary import Diary, read_diary
 from timeline.forget_use import Named
+from timeline.hosts import HOSTS
 from timeline.lock import hold_writer_lock
 from timeline.workspaces import BACKING_UP, FORKING, RESTORING, backup_lock, beside
-
-
-def write_diary(life: Life) -> Diary:
-    """What the daemon has written of both sessions."""
-    diary = Diary(life.world.locations.diary)
-    diary.write("started", pid=7, version="1")
-    for agent in life.agents:
-        host = agent.written.host
-        diary.write("hook", host=host, session=agent.session, hook="prompt", answer="none")
-        diary.write("extension", host=host, source=agent.ref, generation=2)
-    return diary
 
 
 @pytest.mark.requirement("X11", "M14")
 def test_no_line_of_the_diary_names_it(life: Life) -> None:
     """Nor does a line that was cut off, or one of the file before; lines about everything else stay."""
     gone, kept = life.agents
-    write_diary(life)
     path = life.world.locations.diary
+    Diary(path).write("stopped", pid=7, seconds=1)
     shutil.copy(path, path.with_name("daemon.log.1"))
     with path.open("ab") as file:
         file.write(b'{"session":"' + gone.session.encode())
@@ -39,7 +30,7 @@ def test_no_line_of_the_diary_names_it(life: Life) -> None:
     assert found_in(life.world, [gone.ref.encode(), gone.session.encode()]) == set()
     assert {one.what: one.count for one in applied.report.changed}["diary-lines"] == 5
     lines = read_diary(path)
-    assert [line.event for line in lines] == ["started", "hook", "extension"] * 2
+    assert [line.event for line in lines] == ["hook", "extension", "stopped"] * 2
     assert kept.session in {line.fields.get("session") for line in lines}
     assert path.stat().st_mode & 0o777 == 0o600
 
@@ -123,3 +114,18 @@ def test_a_link_in_place_of_a_copy_is_not_followed(life: Life, tmp_path: Path) -
     assert status.standing == "unfinished"
     link.unlink()
     assert forget_use.apply_plan(life.world.session, status.plan, confirmed=True).is_complete
+
+
+@pytest.mark.requirement("M14")
+def test_pending_receipts_are_dropped_and_counted(life: Life) -> None:
+    """All of them, since one may speak of what went; a prompt makes another."""
+    agent = life.agents[0]
+    session = msgspec.structs.replace(life.world.session, environment={"HOME": str(life.world.home)})
+    for one in life.agents:
+        field_name = HOSTS[one.written.host].turn_field or "turn_id"
+        event = prompt_event(life.world, one.session, str(one.written.path), **{field_name: "turn-again"})
+        service.receive_prompt(session, one.written.host, event)
+    assert len(service.list_receipts(session, life.world.root)) == len(life.agents)
+    applied = forget(life.world, Named(source=agent.ref))
+    assert {one.what: one.count for one in applied.report.changed}["receipts"] == len(life.agents)
+    assert service.list_receipts(session, life.world.root) == ()

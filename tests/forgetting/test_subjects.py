@@ -11,9 +11,10 @@ from sidecars.leaf import Body
 from sidecars.reasoned import PersonConsent
 from tests.forgetting.lives import forget, found_in
 from tests.forgetting.test_coming_back import put_away
-from tests.forgetting.test_lineage import commit, said
+from tests.forgetting.test_lineage import commit, derived, said
 from tests.sidecars.test_graded import CLAIM, CLAIMS, CREDENTIAL, CREDIBILITY, VERDICT
 from tests.simulators.worlds import World, new_world, refusal_of, verdict_of
+from tests.world.ledger.ledgers import about
 from timeline import forget_use
 from timeline.backup import back_up
 from timeline.forget_use import Named
@@ -41,7 +42,7 @@ def everywhere() -> tuple[Body, ...]:
     """Somebody in every place of a leaf that can name him."""
     row = msgspec.structs.replace(CREDIBILITY.rows[0], entity=NAME)
     anomaly = Anomaly(kind="sudden-drop", about=NAME, domain="history", count=1)
-    about = msgspec.structs.replace(CLAIM, id="claim:about", subject=NAME)
+    claim = msgspec.structs.replace(CLAIM, id="claim:about", subject=NAME)
     run = msgspec.structs.replace(CREDIBILITY, inputs=1, previous=None, anomalies=(), anomalies_found=0)
     return (
         said("said", subject=NAME),
@@ -50,7 +51,7 @@ def everywhere() -> tuple[Body, ...]:
         PersonConsent(NAME, None, None, granted=True),
         msgspec.structs.replace(CREDENTIAL, entity=NAME),
         msgspec.structs.replace(VERDICT, subject=NAME, chosen=(), supersedes=()),
-        ClaimsEntry("work:one", "conversation", "person:bo", (about, of_source("claim:rest", "person:bo"))),
+        ClaimsEntry("work:one", "conversation", "person:bo", (claim, of_source("claim:rest", "person:bo"))),
         ClaimsEntry("work:two", "conversation", "person:bo", (of_source("claim:by", NAME),)),
         ClaimsEntry("work:three", "conversation", NAME, (of_source("claim:author", "person:bo"),)),
         msgspec.structs.replace(run, run="run:rows", rows=(row,)),
@@ -102,13 +103,13 @@ def test_other_claims_of_the_same_leaf_may_come_again(world: World) -> None:
     commit(world, *everywhere())
     forget(world, Named(subject=NAME))
     rest = ClaimsEntry("work:one", "conversation", "person:bo", (of_source("claim:rest", "person:bo"),))
-    about = ClaimsEntry(
+    spoken = ClaimsEntry(
         "work:one", "conversation", "person:bo", (msgspec.structs.replace(CLAIM, id="claim:about"),)
     )
     author = ClaimsEntry("work:other", "conversation", "person:bo", (of_source("claim:author", "person:bo"),))
     with world.session.reading() as state:
         check_works(state, [rest])
-        assert refusal_of(lambda: check_works(state, [about])) == "forgotten"
+        assert refusal_of(lambda: check_works(state, [spoken])) == "forgotten"
         assert refusal_of(lambda: check_works(state, [author])) == "forgotten"
         assert not is_suppressed(state, Forgotten.WORK, "work:one")
 
@@ -124,3 +125,46 @@ def test_a_verdict_without_a_choice_goes_with_the_last_claim_that_it_was_about(w
     commit(world, ClaimsEntry("work:other", "conversation", "person:bo", (other,)))
     planned = forget_use.plan_forgetting(world.session, Named(work=CLAIMS.work), "keep")
     assert [(one.kind, one.why) for one in planned.retained] == [("verdict", "mixed-source")]
+
+
+@pytest.mark.requirement("X11", "M15", "P50")
+def test_nothing_is_made_anew_that_speaks_of_what_goes(world: World) -> None:
+    """A derivation that has another leg to stand on is recorded anew only if its words name nobody that goes."""
+    commit(world, said("a"), said("z"), said("about", subject=NAME))
+    commit(
+        world,
+        derived("named", "about", "z", value={"who": NAME}),
+        derived("quoted", "a", "z", value={"from": "assertion:a"}),
+        derived("free", "about", "a", "z", value={"who": "somebody"}),
+    )
+    forget(world, Named(subject=NAME), "recompute")
+    assert found_in(world, [NAME.encode()]) == set()
+    forget(world, Named(assertions=("assertion:a",)), "recompute")
+    left = {one.value["who"] for one in about(world) if isinstance(one.value, dict) and "who" in one.value}
+    assert left == {"somebody"}
+    assert not any(isinstance(one.value, dict) and "from" in one.value for one in about(world))
+
+
+@pytest.mark.requirement("M15", "G13")
+def test_a_computation_goes_with_all_its_parts(world: World) -> None:
+    """Without one of them the others are no run, whatever the rule says about them."""
+    row = msgspec.structs.replace(CREDIBILITY.rows[0], entity=NAME)
+    run = msgspec.structs.replace(
+        CREDIBILITY, inputs=1, previous=None, parts=2, anomalies=(), anomalies_found=0
+    )
+    commit(world, msgspec.structs.replace(run, rows=(row,)), msgspec.structs.replace(run, part=2))
+    planned = forget_use.plan_forgetting(world.session, Named(subject=NAME), "keep")
+    assert [one.why for one in planned.targets] == ["named", "derived"]
+    assert forget_use.apply_plan(world.session, planned.digest, confirmed=True).is_complete
+
+
+@pytest.mark.requirement("M17")
+def test_of_a_short_value_it_is_said_what_was_not_looked_for(world: World) -> None:
+    """Its halves say nothing, so that one cut in two is not found."""
+    commit(world, said("a", value="eightbyt"))
+    applied = forget(world, Named(assertions=("assertion:a",)))
+    short = forget_use.verify_plan(world.session, applied.plan, [b"eightbyt"])
+    assert short.ok
+    assert any("less than 16 bytes" in text for text in short.not_checked)
+    long = forget_use.verify_plan(world.session, applied.plan, [b"sixteen bytes ok"])
+    assert not any("less than" in text for text in long.not_checked)

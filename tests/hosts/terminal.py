@@ -9,7 +9,7 @@ import pty
 import struct
 import termios
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -84,6 +84,8 @@ class Window:
 @dataclass(slots=True)
 class TerminalCodex(SharedCodex):
     """``codex PROMPT`` in windows; the background process is the one that Codex itself starts."""
+
+    shows_claims: bool = field(default=False, init=False)
 
     def configure(self, machine: Machine) -> None:
         """As ever, and with the background process, which is Codex's default."""

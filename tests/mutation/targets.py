@@ -6,7 +6,8 @@ from typing import NamedTuple
 class Target(NamedTuple):
     """Modules that decide one thing together, and tests of a few seconds that are about them.
 
-    ``slow`` are those tests among them that take longer than all others together; they are left out.
+    ``slow`` are those among them that take longer than all others together, or are about something else; they are left
+    out.
     """
 
     name: str
@@ -44,6 +45,7 @@ TARGETS = (
         ),
         ["tests/grading"],
         slow=(
+            "tests/grading/commands",
             "tests/grading/test_truth.py",
             "tests/grading/test_properties.py::test_another_process_computes_the_same_bytes",
         ),

@@ -177,7 +177,7 @@ def offer_lines(chosen: PendingSession, config: Config, now_ms: int, *, follow: 
         "  kept    of each test or check that ran: time, runner, outcome, counts, exit code, duration,",
         "          a keyed fingerprint of the command, and where its lines stand; of each line that you typed,",
         "          when and where; no text of the conversation, but for single lines of yours that an agent",
-        "          captures: these stay in the log, whatever ends",
+        "          captures: these stay in the log until you have them forgotten",
         "  end     timeline revoke",
     ]
 

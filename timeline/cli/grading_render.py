@@ -170,7 +170,9 @@ def run_text(credibilities: Credibilities) -> str:
     if credibilities.run is None:
         return "never computed: timeline world recompute"
     computed = f"{credibilities.run.run}, {format_utc(credibilities.run.as_of)}"
-    return f"{computed}; newer claims or credentials are not in it" if credibilities.is_outdated else computed
+    return (
+        f"{computed}; claims or credentials may have changed since" if credibilities.is_outdated else computed
+    )
 
 
 # -- a subject -------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ from timeline.clock import format_utc
 from timeline.errors import UsageError
 
 if TYPE_CHECKING:
-    from timeline.auditing import Audited
+    from timeline.auditing import AuditedDecision
     from timeline.evidence_use import Trace
     from timeline.guard.asked_answer import AnswerAsked
     from timeline.reasoning_use import Resolved
@@ -171,7 +171,7 @@ def _read_answer(file: Path, purpose: str | None) -> "AnswerAsked":
         raise UsageError(message) from error
 
 
-def _asked_json(found: "Resolved", audited: "Audited | None", *, witness: bool) -> Json:
+def _asked_json(found: "Resolved", audited: "AuditedDecision | None", *, witness: bool) -> Json:
     from timeline.answering import resolved_json
 
     answer: Json = {**resolved_json(found), "schema": ASKED_SCHEMA}
@@ -189,7 +189,7 @@ def _asked_json(found: "Resolved", audited: "Audited | None", *, witness: bool) 
     return answer
 
 
-def _asked_tables(found: "Resolved", audited: "Audited | None", *, witness: bool) -> list[Table]:
+def _asked_tables(found: "Resolved", audited: "AuditedDecision | None", *, witness: bool) -> list[Table]:
     import json
 
     answer = found.answer

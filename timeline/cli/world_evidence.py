@@ -149,12 +149,12 @@ def revoke_command(evidence: str, reason: str, root: str, group: str | None, *, 
 @root_option
 @group_option
 @as_json_option
-def inscribe_command(  # each option is one
+def inscribe_command(
     one: str, other: str, reason: str, root: str, group: str | None, *, as_json: bool
 ) -> None:
     """Declare that two assertions contradict each other, also where their predicates differ.
 
-    While both stand, neither is said without the other. Replacing one, or revoking it, ends that.
+    While both stand, neither may be said: only that the records disagree. Replacing one, or revoking it, ends that.
 
     \b
     Example:

@@ -1,8 +1,9 @@
 """Carrying out a plan, step by step, so that whoever is interrupted goes on where it stands (M14, M19, M21).
 
-The order is: the list of what must not come back; pending receipts; the erasure, which is one commit and then taken
-out of the pages; what may be left of files; the signed report. Each step is noted in the journal before the next, and
-each can be taken again. Whether the erasure is done, the log says and not the journal.
+The order is: the erasure, which is one commit of the owner's and then taken out of the pages; the list of what must not
+come back, which is in force by that commit already; pending receipts; what may be left of files; the signed report. So
+nothing is changed before the owner key has signed. Each step is noted in the journal before the next, and each can be
+taken again. Whether the erasure is done, the log says and not the journal.
 
 The caller holds the writer lock.
 """
@@ -106,12 +107,15 @@ def carry_out(state: State, plan: Plan, anew: Sequence[AssertionEntry]) -> Appli
     if suppression.commitment != plan.key:
         message = "the plan was made with another suppression key"
         raise PlanMovedError(message)
-    write_suppression(state.locations, suppression.digests | set(plan.suppressed))
-    _note(state, name, "suppressed")
-    suppression = suppression.with_digests(plan.suppressed)
-    removed = Counter({_RECEIPTS: drop_receipts(state, suppression)})
-    _note(state, name, "receipts")
+    pending = _count_receipts(state)
     failed = _erase(state, plan, name, anew)
+    suppression = suppression.with_digests(plan.suppressed)
+    write_suppression(state.locations, suppression.digests)
+    _note(state, name, "suppressed")
+    drop_receipts(state, suppression)
+    # The erasure has dropped all of them already: one may speak of what was erased.
+    removed = Counter({_RECEIPTS: pending - _count_receipts(state)})
+    _note(state, name, "receipts")
     failed += _look_after(state, plan, name)
     failed += _drop_leftovers(state, name, suppression, removed)
     report = _report(state, plan, name, removed, failed)
@@ -144,8 +148,12 @@ def _check_leaves(state: State, plan: Plan) -> None:
             raise PlanMovedError(message)
 
 
-def drop_receipts(state: State, suppression: Suppression) -> int:
-    """Delete the pending receipts of sessions that are forgotten, and all that can be spent no more; how many.
+def _count_receipts(state: State) -> int:
+    return sum(1 for _ in state.store.query("SELECT 1 FROM receipt"))
+
+
+def drop_receipts(state: State, suppression: Suppression) -> None:
+    """Delete the pending receipts of sessions that are forgotten, and all that can be spent no more.
 
     Raises:
         StateError: they cannot be deleted.
@@ -160,7 +168,6 @@ def drop_receipts(state: State, suppression: Suppression) -> int:
     if gone:
         with state.store.transaction():
             state.store.write("DELETE FROM receipt WHERE digest = ?", gone)
-    return len(gone)
 
 
 def _erase(state: State, plan: Plan, name: str, anew: Sequence[AssertionEntry]) -> list[ReportItem]:

@@ -19,7 +19,7 @@ COVERED: Final = (
     Store("head", "the signed checkpoint in the state, and the anchor in the trust folder"),
     Store("trust", "pins, keys, what external anchors have confirmed, the list of what was forgotten"),
     Store("anchor-pin", "which policy of external anchors is in force"),
-    Store("runtime", "locks, and the daemon's diary as far as it was written"),
+    Store("runtime", "locks, and the daemon's diary up to then"),
     Store("forgetting", "plans and journals of forgetting"),
 )
 """Every file that this program writes about a session, but for those below."""

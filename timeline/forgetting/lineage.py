@@ -220,9 +220,15 @@ class _Search:
                 self._add(item.leaf, "made-anew" if anew else "mixed")
 
     def _can_be_made_anew(self, body: Body) -> bool:
-        """Whether what is left of a derivation suffices, and nothing that stays has replaced what it says."""
+        """Whether what is left of a derivation suffices, and nothing that stays has replaced what it says.
+
+        What it says itself must speak of nothing that goes: it would be said anew.
+        """
         return (
-            isinstance(body, AssertionEntry) and body.derivation is not None and body.id not in self._replaced
+            isinstance(body, AssertionEntry)
+            and body.derivation is not None
+            and body.id not in self._replaced
+            and (self._names | self._subjects).isdisjoint(texts_in(_value_of(body)))
         )
 
     def _rests(self, body: Body) -> Literal["alone", "partly"] | None:

@@ -25,7 +25,7 @@ VALUE_BYTES_MIN: Final = 8
 
 VALUE_BYTES_MAX: Final = 64 * 1024
 
-_HALVED_FROM: Final = 16
+HALVED_FROM: Final = 16
 """A value of so many bytes is searched by its halves as well: eight bytes do not stand somewhere by chance."""
 
 _READ_BYTES: Final = 4 * 1024 * 1024
@@ -96,7 +96,7 @@ def needles_of(value: bytes, *, halves: bool = False) -> tuple[Needle, ...]:
             Needle(form.encoding, form.content, half)
             for form in whole
             for half in (1, 2)
-            if len(form.content) >= _HALVED_FROM
+            if len(form.content) >= HALVED_FROM
         ),
     )
 

@@ -38,9 +38,8 @@ def assess(claims: Sequence[Claimed], mutability: Mutability) -> list[Assessed]:
     told = sources_of(one for one in claims if one.counts)
     nearest = _find_nearest(told)
     originals = [(one, source) for one, source in told if _is_nearest(one, source, nearest)]
-    if (
-        len({source.root for _, source in originals}) < 2
-    ):  # nearly all questions: no voice has another beside it
+    if len({source.root for _, source in originals}) < 2:
+        # Nearly all questions: no voice has another beside it.
         return [Assessed(one, source, _is_retold(one, source, nearest)) for one, source in told]
     voices = name_voices(source for _, source in originals)
     everyone = Crowd(_place(one, source, voices) for one, source in originals)

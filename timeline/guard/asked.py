@@ -4,14 +4,21 @@ Only form and bounds are checked here. Whether something may be said or seen is 
 guard depends on what is remembered (W63).
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final, Literal
 
 import msgspec
 
-from sidecars.assertion import REASON_CHARACTERS_MAX, VALUE_BYTES_MAX, DerivedRole, KnowledgeKind
+from sidecars.assertion import (
+    ALTERNATIVES_MAX,
+    DEPENDENCIES_MAX,
+    PURPOSES_MAX,
+    REASON_CHARACTERS_MAX,
+    VALUE_BYTES_MAX,
+    DerivedRole,
+    KnowledgeKind,
+)
 from sidecars.identity import JSON
-from timeline.guard.asked_answer import read_alternatives, read_words
 from timeline.guard.errors import GroupSuppressedError, RequestError
 from timeline.guard.fields import (
     read_flag,
@@ -32,6 +39,7 @@ from timeline.limits import (
 )
 
 _WORD_CHARACTERS: Final = 64
+_PURPOSE_CHARACTERS: Final = 32
 _HEX_DIGITS: Final = 64
 KNOWLEDGE_KINDS: Final = ("fact", "user-preference", "decision", "task-state", "error-lesson")
 DERIVED_ROLES: Final = ("memory-interpretation", "probabilistic-interpretation", "hypothesis")
@@ -184,7 +192,7 @@ def parse_suggestion(given: Mapping[str, object]) -> SuggestionAsked:
         privacy=read_word(given, "privacy", PRIVACIES, "private"),  # type: ignore[arg-type]  # as above
         reason=read_optional_text(given, "reason", REASON_CHARACTERS_MAX),
         starts_at=read_time(given, "startsAt"),
-        purposes=read_words(given, "purposes"),
+        purposes=_read_purposes(given, "purposes"),
         about=read_optional_text(given, "about", STABLE_ID_CHARACTERS_MAX),
         derivation=_parse_derivation(given),
     )
@@ -205,8 +213,42 @@ def _parse_derivation(given: Mapping[str, object]) -> DerivationAsked | None:
     return DerivationAsked(
         role=role,  # type: ignore[arg-type]  # one of its words
         rule=read_optional_text(found, "rule", PREDICATE_CHARACTERS_MAX) or _RULE,
-        alternatives=read_alternatives(found, "alternatives"),
+        alternatives=_read_alternatives(found, "alternatives"),
     )
+
+
+def _read_purposes(given: Mapping[str, object], name: str) -> tuple[str, ...]:
+    """Different short words in their order; none where the field is absent."""
+    value = given.get(name)
+    if value is None:
+        return ()
+    words = _texts(value, PURPOSES_MAX, _PURPOSE_CHARACTERS)
+    if not words:
+        message = f"field {name}: must be 1 to {PURPOSES_MAX} words"
+        raise RequestError(message)
+    return tuple(sorted(set(words)))
+
+
+def _read_alternatives(given: Mapping[str, object], name: str) -> tuple[tuple[str, ...], ...]:
+    """Lists of ids, each of which suffices."""
+    value = given.get(name)
+    found = (
+        [_texts(family, DEPENDENCIES_MAX, STABLE_ID_CHARACTERS_MAX) for family in value]
+        if isinstance(value, Sequence) and not isinstance(value, str)
+        else []
+    )
+    if not 1 <= len(found) <= ALTERNATIVES_MAX or not all(found):
+        message = f"field {name}: must be 1 to {ALTERNATIVES_MAX} lists of 1 to {DEPENDENCIES_MAX} ids of assertions"
+        raise RequestError(message)
+    return tuple(sorted({tuple(sorted(set(family))) for family in found}))
+
+
+def _texts(value: object, most: int, characters_max: int) -> tuple[str, ...]:
+    """The texts of a list; nothing where it is none, or has too many or too long ones."""
+    if not isinstance(value, Sequence) or isinstance(value, str) or len(value) > most:
+        return ()
+    texts = tuple(one for one in value if isinstance(one, str) and 0 < len(one) <= characters_max)
+    return texts if len(texts) == len(value) and all(one.isprintable() for one in texts) else ()
 
 
 def parse_view(given: Mapping[str, object]) -> ViewAsked:

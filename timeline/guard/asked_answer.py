@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from sidecars.assertion import ALTERNATIVES_MAX, DEPENDENCIES_MAX, PURPOSES_MAX, VALUE_BYTES_MAX
+from sidecars.assertion import VALUE_BYTES_MAX
 from sidecars.identity import JSON
 from sidecars.reasoned import UNITS_MAX
 from timeline.clock import format_utc
@@ -23,13 +23,13 @@ from timeline.guard.fields import (
     read_time,
     refuse_unknown,
 )
-from timeline.limits import ANSWER_CHARACTERS_MAX, STABLE_ID_CHARACTERS_MAX
+from timeline.limits import ANSWER_CHARACTERS_MAX
 
 QUESTION_FIELDS: Final = frozenset({"subjectId", "predicate", "purpose", "at", "asOf"})
 ANSWER_FIELDS: Final = frozenset({"units", "text", "purpose"})
 UNIT_FIELDS: Final = frozenset({"id", "subjectId", "predicate", "value", "status", "at", "asOf"})
 
-_WORD_CHARACTERS: Final = 32
+_PURPOSE_CHARACTERS: Final = 32
 _TOKEN_CHARACTERS: Final = 64
 _UNIT_CHARACTERS: Final = 64
 _STATUS_CHARACTERS: Final = 1024
@@ -105,7 +105,7 @@ def parse_question(given: Mapping[str, object]) -> QuestionAsked:
     return QuestionAsked(
         subject=read_stable_id(given, "subjectId"),
         predicate=read_predicate(given, "predicate"),
-        purpose=read_optional_text(given, "purpose", _WORD_CHARACTERS),
+        purpose=read_optional_text(given, "purpose", _PURPOSE_CHARACTERS),
         at=read_time(given, "at"),
         as_of=read_optional_text(given, "asOf", _TOKEN_CHARACTERS),
     )
@@ -124,42 +124,8 @@ def parse_answer(given: Mapping[str, object]) -> AnswerAsked:
     return AnswerAsked(
         units=() if units is None else _parse_units(units),
         text=None if text is None else _read_prose(text),
-        purpose=read_optional_text(given, "purpose", _WORD_CHARACTERS),
+        purpose=read_optional_text(given, "purpose", _PURPOSE_CHARACTERS),
     )
-
-
-def read_words(given: Mapping[str, object], name: str) -> tuple[str, ...]:
-    """Different short words in their order; none where the field is absent.
-
-    Raises:
-        RequestError: it is no list of them, or of too many.
-    """
-    value = given.get(name)
-    if value is None:
-        return ()
-    words = _texts(value, PURPOSES_MAX, _WORD_CHARACTERS)
-    if not words:
-        message = f"field {name}: must be 1 to {PURPOSES_MAX} words"
-        raise RequestError(message)
-    return tuple(sorted(set(words)))
-
-
-def read_alternatives(given: Mapping[str, object], name: str) -> tuple[tuple[str, ...], ...]:
-    """Lists of ids, each of which suffices.
-
-    Raises:
-        RequestError: it is absent, or no such lists.
-    """
-    value = given.get(name)
-    found = (
-        [_texts(family, DEPENDENCIES_MAX, STABLE_ID_CHARACTERS_MAX) for family in value]
-        if isinstance(value, Sequence) and not isinstance(value, str)
-        else []
-    )
-    if not 1 <= len(found) <= ALTERNATIVES_MAX or not all(found):
-        message = f"field {name}: must be 1 to {ALTERNATIVES_MAX} lists of 1 to {DEPENDENCIES_MAX} ids of assertions"
-        raise RequestError(message)
-    return tuple(sorted({tuple(sorted(set(family))) for family in found}))
 
 
 def _read_prose(text: object) -> str:
@@ -196,11 +162,3 @@ def _parse_unit(item: Mapping[str, object]) -> UnitAsked:
         at=read_time(item, "at"),
         as_of=read_optional_text(item, "asOf", _TOKEN_CHARACTERS),
     )
-
-
-def _texts(value: object, most: int, characters_max: int) -> tuple[str, ...]:
-    """The texts of a list; nothing where it is none, or has too many or too long ones."""
-    if not isinstance(value, Sequence) or isinstance(value, str) or len(value) > most:
-        return ()
-    texts = tuple(one for one in value if isinstance(one, str) and 0 < len(one) <= characters_max)
-    return texts if len(texts) == len(value) and all(one.isprintable() for one in texts) else ()

@@ -43,7 +43,7 @@ class Seen(msgspec.Struct, frozen=True):
     is_completed: bool = False
 
 
-class Checked(msgspec.Struct, frozen=True):
+class Compared(msgspec.Struct, frozen=True):
     """One claim, its standing, and the run that decided, or why none did."""
 
     unit: Unit
@@ -52,16 +52,16 @@ class Checked(msgspec.Struct, frozen=True):
     doubt: Doubt | None = None
 
 
-def check_claims(units: Iterable[Unit], seen: Seen) -> tuple[Checked, ...]:
+def check_claims(units: Iterable[Unit], seen: Seen) -> tuple[Compared, ...]:
     """Compare each claim with what was seen, in the order of the claims."""
     return tuple(_check(unit, seen) for unit in units)
 
 
-def _check(unit: Unit, seen: Seen) -> Checked:
+def _check(unit: Unit, seen: Seen) -> Compared:
     if unit.kind is UnitKind.COUNT:
         return _unknown(unit, "not-measured")
     if unit.kind is UnitKind.COMPLETED:
-        return Checked(unit, Standing.SUPPORTED) if seen.is_completed else _unknown(unit, "nothing-seen")
+        return Compared(unit, Standing.SUPPORTED) if seen.is_completed else _unknown(unit, "nothing-seen")
     if not seen.is_current:
         return _unknown(unit, "not-read-to-the-end")
     runs = [event for event in seen.events if _is_about(unit, event)]
@@ -72,8 +72,8 @@ def _check(unit: Unit, seen: Seen) -> Checked:
     return _checked_tests(unit, runs, seen.now_ms)
 
 
-def _unknown(unit: Unit, doubt: Doubt, run: Event | None = None) -> Checked:
-    return Checked(unit, Standing.UNKNOWN, run, doubt)
+def _unknown(unit: Unit, doubt: Doubt, run: Event | None = None) -> Compared:
+    return Compared(unit, Standing.UNKNOWN, run, doubt)
 
 
 def _doubt_of(run: Event, now_ms: int) -> Doubt | None:
@@ -132,7 +132,7 @@ def _is_about(unit: Unit, event: Event) -> bool:
 # -- tests -----------------------------------------------------------------------------------------------------
 
 
-def _checked_tests(unit: Unit, runs: Sequence[Event], now_ms: int) -> Checked:
+def _checked_tests(unit: Unit, runs: Sequence[Event], now_ms: int) -> Compared:
     """The newest run decides; where it passed with other counts, an older one may have had these."""
     newest = runs[0]
     doubt = _doubt_of(newest, now_ms)
@@ -140,7 +140,7 @@ def _checked_tests(unit: Unit, runs: Sequence[Event], now_ms: int) -> Checked:
         return _unknown(unit, doubt, newest)
     if unit.kind is UnitKind.TESTS_FAILED:
         agrees = newest.outcome is not Outcome.PASS and _agrees(unit, newest)
-        return Checked(unit, Standing.SUPPORTED if agrees else Standing.CONTRADICTED, newest)
+        return Compared(unit, Standing.SUPPORTED if agrees else Standing.CONTRADICTED, newest)
     for run in runs:
         doubt = _doubt_of(run, now_ms)
         if doubt is not None:  # it may have had the number that is looked for
@@ -150,17 +150,17 @@ def _checked_tests(unit: Unit, runs: Sequence[Event], now_ms: int) -> Checked:
                 return _checked_part(unit, run)
             break
         if _agrees(unit, run):
-            return Checked(unit, Standing.SUPPORTED, run)
-    return Checked(unit, Standing.CONTRADICTED, newest)
+            return Compared(unit, Standing.SUPPORTED, run)
+    return Compared(unit, Standing.CONTRADICTED, newest)
 
 
-def _checked_part(unit: Unit, run: Event) -> Checked:
+def _checked_part(unit: Unit, run: Event) -> Compared:
     """A claim that tests passed, of a run that failed: true of a part of it at most."""
     if unit.extent != "partial":
-        return Checked(unit, Standing.CONTRADICTED, run)
+        return Compared(unit, Standing.CONTRADICTED, run)
     if unit.passed is None or run.passed is None:
         return _unknown(unit, "not-comparable", run)
-    return Checked(unit, Standing.SUPPORTED if _agrees(unit, run) else Standing.CONTRADICTED, run)
+    return Compared(unit, Standing.SUPPORTED if _agrees(unit, run) else Standing.CONTRADICTED, run)
 
 
 def _agrees(unit: Unit, run: Event) -> bool:
@@ -180,7 +180,7 @@ def _ran(run: Event) -> int | None:
 # -- checks and builds -----------------------------------------------------------------------------------------
 
 
-def _checked_programs(unit: Unit, runs: Sequence[Event], now_ms: int) -> Checked:
+def _checked_programs(unit: Unit, runs: Sequence[Event], now_ms: int) -> Compared:
     """The newest run of each program: one that failed contradicts, else one that is unclear leaves it unknown."""
     newest: dict[str | None, Event] = {}
     for run in runs:
@@ -192,9 +192,9 @@ def _checked_programs(unit: Unit, runs: Sequence[Event], now_ms: int) -> Checked
 _WORST: Final = (Standing.CONTRADICTED, Standing.UNKNOWN, Standing.SUPPORTED)
 
 
-def _checked_program(unit: Unit, run: Event, now_ms: int) -> Checked:
+def _checked_program(unit: Unit, run: Event, now_ms: int) -> Compared:
     doubt = _doubt_of(run, now_ms)
     if doubt is not None:
         return _unknown(unit, doubt, run)
     passed = run.outcome is Outcome.PASS
-    return Checked(unit, Standing.SUPPORTED if passed else Standing.CONTRADICTED, run)
+    return Compared(unit, Standing.SUPPORTED if passed else Standing.CONTRADICTED, run)

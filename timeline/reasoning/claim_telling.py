@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from sidecars.event import Event
-from timeline.reasoning.claim_check import Checked, Doubt, Standing
+from timeline.reasoning.claim_check import Compared, Doubt, Standing
 from timeline.reasoning.extraction import Unit, UnitKind
 
 CLAIMS_TOLD_MAX: Final = 8
@@ -37,7 +37,7 @@ _DOUBTS: Final[dict[Doubt, str]] = {
 _MINUTE, _HOUR = 60, 3600
 
 
-def tell_claims(checked: Sequence[Checked], now_ms: int) -> str:
+def tell_claims(checked: Sequence[Compared], now_ms: int) -> str:
     """The text, at ``now_ms`` (UTC); empty where nothing was claimed. The worst first, and equal claims once."""
     if not checked:
         return ""
@@ -51,7 +51,7 @@ def tell_claims(checked: Sequence[Checked], now_ms: int) -> str:
 _ORDER: Final = (Standing.CONTRADICTED, Standing.UNKNOWN, Standing.SUPPORTED)
 
 
-def _line(one: Checked, now_ms: int) -> str:
+def _line(one: Compared, now_ms: int) -> str:
     return f"{one.standing.value}: {_claim(one.unit)} ({_ground(one, now_ms)})"
 
 
@@ -74,7 +74,7 @@ def _said(unit: Unit) -> Iterator[str]:
         yield f"{unit.total} in all"
 
 
-def _ground(one: Checked, now_ms: int) -> str:
+def _ground(one: Compared, now_ms: int) -> str:
     run = "" if one.run is None else _run(one.run, now_ms)
     if one.doubt is not None:
         return "; ".join(part for part in (_DOUBTS[one.doubt], run) if part)

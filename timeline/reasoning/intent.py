@@ -22,7 +22,7 @@ SENTENCE_CHARACTERS_MAX: Final = 4096
 """What is read of a sentence, from its beginning."""
 
 
-class Reading(msgspec.Struct, frozen=True):
+class Meant(msgspec.Struct, frozen=True):
     """What the wording says: the ``intent``, and the ``cue`` that decided, by its name in ``intent_cues``.
 
     ``cue`` is ``None`` where there was none and the default stands. It is a name of ours and no word of the text.
@@ -32,7 +32,7 @@ class Reading(msgspec.Struct, frozen=True):
     cue: str | None = None
 
 
-def find_intent(sentence: str) -> Reading:
+def find_intent(sentence: str) -> Meant:
     """The intent of one sentence (G1).
 
     A sentence with several cues is disclaimed before it is fictional, fictional before it is hypothetical, and
@@ -44,5 +44,5 @@ def find_intent(sentence: str) -> Reading:
     for intent, cues in CUES:
         for cue in cues:
             if cue.pattern.search(text):
-                return Reading(intent, cue.name)
-    return Reading("asserted")
+                return Meant(intent, cue.name)
+    return Meant("asserted")

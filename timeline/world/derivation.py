@@ -7,7 +7,6 @@ the owner is: however often it is said, it is one person's.
 
 import hashlib
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Final
 
 import msgspec
@@ -25,8 +24,6 @@ from timeline.world.scope import Reader, is_visible
 
 _HERE: Final = "here"
 """Stands for the log where it does not matter which one it is."""
-
-_NONE: Final[Mapping[str, str]] = MappingProxyType({})
 
 OWNER_ROOT: Final = "owner:word"
 """The root of everything that the owner says by a command."""
@@ -71,13 +68,11 @@ def proposition_of(entry: AssertionEntry) -> Proposition | None:
     return Proposition(entry.subject, entry.predicate, entry.value)
 
 
-def vertex_of(
-    assertion: Assertion, reader: Reader, *, device: str, witnesses: Mapping[str, str] = _NONE
-) -> Vertex:
+def vertex_of(assertion: Assertion, reader: Reader, *, device: str, witness: str | None = None) -> Vertex:
     """An assertion as a vertex for one reader; ``device`` names the log.
 
-    ``witnesses`` say of a session's reference by which one it is counted, where it is not itself: a session that was
-    enrolled for two goals has two, and is one witness (G21).
+    ``witness`` is by what a root is counted, where that is not ``root_of``: a session that was enrolled for two goals
+    has two references, and is one witness (G21).
 
     Its scope is the ledger's own decision: everybody's where the reader may see it, and else nobody's.
     """
@@ -95,7 +90,7 @@ def vertex_of(
         scope=Scope() if is_visible(entry, reader) else Scope(principals=frozenset()),
         origin=_origin_of(entry, device) if is_root else None,
         derivation=None if derivation is None else _derivation_of(entry, derivation),
-        root=witnesses.get(root_of(entry), root_of(entry)) if is_root else None,
+        root=(root_of(entry) if witness is None else witness) if is_root else None,
     )
 
 

@@ -63,7 +63,7 @@ class Page(msgspec.Struct, frozen=True):
     left_out: int
 
 
-class Evidence(msgspec.Struct, frozen=True):
+class Gathered(msgspec.Struct, frozen=True):
     """What bears on some questions: assertions by id, with all that they were derived from.
 
     ``replaced`` are the ids of those that another has replaced, whoever may see that one. ``missing`` are ids that
@@ -187,7 +187,7 @@ def read_bucket(state: State, bucket: Bucket) -> tuple[Assertion, ...]:
 
 def read_evidence(
     state: State, questions: Iterable[tuple[str, str]], *, tenant: str, project: str | None
-) -> Evidence:
+) -> Gathered:
     """What bears on each subject and predicate in the tenant's ``project`` and in none, whoever may see it.
 
     Of the subjects and predicates themselves that is everything that nothing has replaced; of what it was derived from
@@ -222,7 +222,7 @@ def read_evidence(
             if stored.replaced is not None and stored.replaced < size:
                 replaced.add(name)
             waiting.extend(_derived_from(found[name].entry))
-    return Evidence(found, frozenset(replaced), frozenset(missing))
+    return Gathered(found, frozenset(replaced), frozenset(missing))
 
 
 def find(state: State, assertion_id: str) -> Assertion | None:

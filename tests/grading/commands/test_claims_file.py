@@ -284,7 +284,12 @@ def test_the_size_of_a_file_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.requirement("W29")
 @pytest.mark.parametrize(
     "changes",
-    [{"value": f"the key is {SECRET}"}, {"value": {"note": SECRET}}, {"subject": f"person:{SECRET}"}],
+    [
+        {"value": f"the key is {SECRET}"},
+        {"value": {"note": SECRET}},
+        {"subject": f"person:{SECRET}"},
+        {"sources": [{"entity": f"person:{SECRET}", "sourceType": "self"}]},
+    ],
 )
 def test_a_secret_is_refused(changes: dict[str, Any]) -> None:
     """Wherever it stands, and it is not told."""

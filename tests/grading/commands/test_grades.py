@@ -98,6 +98,9 @@ def test_what_is_not_seen_is_not_graded(owner: Owner, library: Librarian) -> Non
     """As what is not there: nothing private is shown in a group's view."""
     mine = owner.records("main")
     assert owner.refused("world", "grade", mine, "--group", "team") == "grading-unknown"
+    shared = owner.records("next", "--shared")
+    seen = owner.says("world", "grade", shared, "--group", "team")
+    assert [one["claims"] for one in seen["values"]] == [[shared]]
     assert owner.refused("world", "grade", "assertion:none") == "grading-unknown"
     assert owner.refused("world", "grades", "person:none") == "grading-unknown"
     library.takes_in(head("lives"), line("a"))
@@ -110,7 +113,9 @@ def test_claims_are_ordered_by_their_grade(library: Librarian) -> None:
     library.takes_in(
         head("lives", reliability=5),
         line(
-            "weak", 1, sources=[{"entity": "person:x", "sourceType": "hearsay", "hops": 3, "root": "root:x"}]
+            "a-weak",
+            1,
+            sources=[{"entity": "person:x", "sourceType": "hearsay", "hops": 3, "root": "root:x"}],
         ),
         line("guess", 2, intent="speculative"),
         line("denied", 3, intent="disclaimed"),
@@ -119,7 +124,7 @@ def test_claims_are_ordered_by_their_grade(library: Librarian) -> None:
     found = library.question()
     assert [one["id"] for one in found["claims"]] == [
         "claim:good",
-        "claim:weak",
+        "claim:a-weak",
         "claim:guess",
         "claim:denied",
     ]

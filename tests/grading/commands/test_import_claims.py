@@ -8,10 +8,12 @@ import pytest
 from sidecars.graded import CLAIMS_MAX, ClaimsEntry
 from sidecars.leaf import Kind
 from tests.forgetting.lives import forget
-from tests.grading.commands.works import Librarian, head, line
+from tests.grading.commands.works import Librarian, head, line, lines_of
 from tests.world.commands.speaking import PREDICATE, SUBJECT, Owner
 from timeline import claims_use
+from timeline.claims_file import read_work_file
 from timeline.forget_use import Named
+from timeline.forgetting.suppression import Forgotten, Suppression, digest_of
 from timeline.registered import read_register
 from timeline.state import State
 
@@ -135,9 +137,12 @@ def test_a_forgotten_work_does_not_come_back(owner: Owner, library: Librarian) -
 
 
 @pytest.mark.requirement("M18")
-def test_a_forgotten_value_does_not_come_back(owner: Owner, library: Librarian) -> None:
+@pytest.mark.parametrize("scope", [(), ("--everywhere",)])
+def test_a_forgotten_value_does_not_come_back(
+    owner: Owner, library: Librarian, scope: tuple[str, ...]
+) -> None:
     """What the owner had said and had forgotten is no claim either; the rest of the file is taken, and it is told."""
-    gone = owner.records("zebra")
+    gone = owner.records("zebra", *scope)
     forget(owner.stage.world, Named(assertions=(gone,)))
     file = library.write(
         head("notes"),
@@ -147,3 +152,27 @@ def test_a_forgotten_value_does_not_come_back(owner: Owner, library: Librarian) 
     code, out, _ = owner.types("world", "import-claims", file)
     assert (code, "left out: claim:a  forgotten" in out) == (3, True)
     assert recorded(library) == ["claim:b"]
+
+
+@pytest.mark.requirement("M18")
+@pytest.mark.parametrize(
+    ("kind", "parts"),
+    [
+        (Forgotten.CLAIM, ("claim:a",)),
+        (Forgotten.WORK, ("claim:a",)),
+        (Forgotten.IMPORTED_VALUE, ("local", "", "person:ada", "born", "1815")),
+    ],
+)
+def test_what_is_suppressed_is_a_claim_no_more(kind: Forgotten, parts: tuple[str, ...]) -> None:
+    """By its id, or by what it says in a scope that is known; another one is."""
+    key = bytes(32)
+    held = Suppression(key, frozenset({digest_of(key, kind, *parts)}))
+    same, other = (
+        read_work_file(lines_of(head("x"), line(name, value))).claims[0]
+        for name, value in (("a", 1815), ("b", 1816))
+    )
+    assert claims_use.is_claim_forgotten(held, same, [("local", "")])
+    assert not claims_use.is_claim_forgotten(held, other, [("local", "")])
+    assert not claims_use.is_claim_forgotten(Suppression(), same, [("local", "")])
+    if kind is Forgotten.IMPORTED_VALUE:
+        assert not claims_use.is_claim_forgotten(held, same, [("local", "/w/other")])

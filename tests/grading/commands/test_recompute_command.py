@@ -5,10 +5,12 @@ import pytest
 
 from sidecars.graded import CredibilityEntry
 from sidecars.leaf import Kind
+from tests.forgetting.lives import forget
 from tests.grading.commands.works import Librarian, head, line
 from tests.simulators.worlds import refusal_of
 from tests.world.commands.speaking import Owner
 from timeline import grading_use
+from timeline.forget_use import Named
 from timeline.grading.recompute import format_run
 from timeline.registered import read_register
 
@@ -189,3 +191,29 @@ def test_a_credential_makes_it_due(owner: Owner) -> None:
     found = grading_use.compute_if_due(session)
     assert found is not None
     assert found.is_recorded
+
+
+@pytest.mark.requirement("G13", "G25")
+def test_a_run_says_that_it_has_read_all(owner: Owner, library: Librarian) -> None:
+    """Newer claims that change nothing are computed and recorded once, and then nothing is due."""
+    library.recomputes()
+    library.takes_in(head("novel", **{"class": "fiction"}), line("novel", 1900))
+    assert library.grade("claim:lives")["runOutdated"] is True
+    again = library.recomputes()
+    assert (again["recorded"], again["changes"]) == (True, [])
+    assert library.grade("claim:lives")["runOutdated"] is False
+    assert library.recomputes()["recorded"] is False
+
+
+@pytest.mark.requirement("G13")
+def test_what_was_forgotten_counts_no_more(owner: Owner, library: Librarian) -> None:
+    """A run that has read it is outdated, whatever became of its leaf, and the next one is without it."""
+    library.recomputes()
+    forget(owner.stage.world, Named(work="work:letters"), "keep")
+    graded = library.grade("claim:lives")
+    assert graded["run"] is None or graded["runOutdated"]
+    rows = {row["entity"]: row for row in library.recomputes()["rows"] if row["domain"] == "biography"}
+    assert "person:editor-letters" not in rows
+    assert rows["person:editor-lives"]["corroborated"] == 0
+    assert library.grade("claim:lives")["runOutdated"] is False
+    assert owner.run("verify", "--deep")[0] == 0

@@ -34,11 +34,18 @@ def test_the_newest_of_one_id_counts(owner: Owner) -> None:
         (first["id"], 900_000, False),
         (first["id"], 0, True),
     ]
+    thrice = owner.says(*ADD, *SEEN)["credentials"]
+    assert [(one["quality"], one["inForce"]) for one in thrice] == [
+        (900_000, False),
+        (0, False),
+        (900_000, True),
+    ]
     named = owner.says(*ADD, "--quality", "1", "--basis", "other", "--id", "credential:mine")["credentials"]
-    assert [one["inForce"] for one in named] == [False, True, True]
+    assert [one["inForce"] for one in named] == [False, False, True, True]
     assert owner.says("world", "credential", "list", "person:none")["credentials"] == []
     _, out, _ = owner.types("world", "credential", "list")
-    assert [row.split("  ")[1] for row in out.splitlines()[2:]] == ["does not count", "counts", "counts"]
+    said = [row.split("  ")[1] for row in out.splitlines()[2:]]
+    assert said == ["does not count", "does not count", "counts", "counts"]
 
 
 def test_a_credential_of_another_form_is_refused(owner: Owner) -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sidecars.event import Event, EventLine, Flag, Outcome, event_id
-from timeline.reasoning.claim_check import RUN_AGE_SECONDS_MAX, Checked, Seen, Standing, check_claims
+from timeline.reasoning.claim_check import RUN_AGE_SECONDS_MAX, Compared, Seen, Standing, check_claims
 from timeline.reasoning.claim_telling import CLAIMS_TOLD_MAX, tell_claims
 from timeline.reasoning.extraction import Unit, UnitKind, extract
 
@@ -117,7 +117,7 @@ TABLE: list[tuple[str, list[Event], Standing]] = [
 ]
 
 
-def check(text: str, events: list[Event], **fields: Any) -> Checked:
+def check(text: str, events: list[Event], **fields: Any) -> Compared:
     """The only claim of a text against runs, newest first."""
     (found,) = check_claims(extract(text), Seen(tuple(events), NOW_MS, **fields))
     return found

@@ -9,7 +9,7 @@ from sidecars.identity import JSON
 from sidecars.leaf import Body
 from sidecars.reasoned import EvidencePolicyEntry
 from tests.simulators.worlds import World
-from tests.world.ledger.ledgers import PROJECT, SUBJECT, TENANT, entry
+from tests.world.ledger.ledgers import OBSERVED, PROJECT, SUBJECT, TENANT, entry
 from timeline.reasoning_use import AskedUnit, CheckedAnswer, Resolved, mediate_answer, resolve_question
 from timeline.world import ledger
 from timeline.world.assertion import canonical_text
@@ -33,6 +33,8 @@ def captured(name: str, value: object = 1, *, seen_in: int = 1, **changes: Any) 
         "knowledge": "task-state",
         "session": session(seen_in),
         "message": f"timeline-event:{name}",
+        # What two sessions saw in one and the same millisecond would be a copy of one run.
+        "observed_at": OBSERVED - seen_in + 1,
         **changes,
     }
     return entry(name, value=value, **fields)

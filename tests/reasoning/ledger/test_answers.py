@@ -194,3 +194,11 @@ def test_no_sentence_is_smuggled_in_by_a_question(field: str) -> None:
             parse_answer({"units": [{**unit_, field: words}]})
         with pytest.raises(RequestError, match=field):
             parse_question({"subjectId": "suite:unit", "predicate": "x.y", field: words})
+
+
+@pytest.mark.requirement("P42", "N6")
+def test_no_two_answers_have_one_trace(world: World) -> None:
+    """Under one name they would have one salt, and equal contents would show."""
+    mediate(world, unit("u", "green"))
+    assert refusal_of(lambda: mediate(world, unit("u", "green"))) == "mediation-invalid"
+    assert len(traces(world)) == 1

@@ -109,3 +109,16 @@ def test_a_hidden_correction_takes_away_what_it_replaced_and_no_more(world: Worl
     record(other, seen, said("c", "blue", **by), said("d", 1, user="other", privacy="private"))
     assert told(world) == told(other)
     assert ask(world).answer.view.standing == "unrecorded"
+
+
+@pytest.mark.requirement("X12")
+def test_a_hidden_record_of_a_later_time_shows_in_no_sentence(world: World, tmp_path: Any) -> None:
+    """Where the clock has gone back since, the log's time goes on by it; no sentence names that time."""
+    other = world.copy(tmp_path / "other")
+    for place in (world, other):
+        record(place, captured("a", "green", expires_at=OBSERVED + 10))
+    other.clock.at_ms += 60_000
+    record(other, said("b", "red", user="other", privacy="private"))
+    other.clock.at_ms -= 60_000
+    assert ask(world).answer.view.standing == "stale"
+    assert resolved_json(ask(world)) == resolved_json(ask(other))

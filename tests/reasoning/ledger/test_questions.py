@@ -52,7 +52,7 @@ def test_two_sessions_corroborate_and_one_twice_does_not(world: World) -> None:
     found = ask(world)
     assert found.answer.view.standing == "supported"
     (content,) = found.answer.view.contents
-    assert [source.id for source in content.sources] == ["assertion:a", "assertion:c"]
+    assert [source.id for source in content.sources] == ["assertion:c", "assertion:a"]
 
 
 @pytest.mark.requirement("P11", "M3")
@@ -365,3 +365,24 @@ def test_what_else_is_asked_about_supports_nothing(world: World) -> None:
     assert [standing(world, predicate=one) for one in ("x.y", "x.z")] == ["unrecorded", "supported"]
     answer = mediate(world, unit("i", predicate="x.y"), unit("b", predicate="x.z"))
     assert [one.disposition for one in answer.units] == ["blocked", "passed"]
+
+
+@pytest.mark.requirement("P11", "M5", "X12")
+def test_a_copied_session_is_no_second_witness(world: World) -> None:
+    """A host copies the moment of each run with it; a run of its own counts, and a hidden copy takes nothing away."""
+    commit(world, TWO)
+    record(world, captured("a"), captured("copy", seen_in=2, observed_at=OBSERVED))
+    assert standing(world) == "unrecorded"
+    record(world, captured("own", seen_in=2, observed_at=OBSERVED + 1))
+    assert standing(world) == "supported"
+    hidden = captured("h", seen_in=0, observed_at=OBSERVED + 1, privacy="private", user="other")
+    record(world, hidden, captured("i", seen_in=0, observed_at=OBSERVED, privacy="private", user="other"))
+    assert standing(world) == "supported"
+    commit(world, EvidenceRevocation(session(2), "not this one"))
+    commit(world, EvidencePolicyEntry(2, 1, {}, collapse=True, snapshot=False))
+    assert [one.id for one in ask(world).answer.view.contents[0].sources] == ["assertion:a"]
+    with world.session.reading() as state:
+        gone = read_graph(state, ME, [(SUBJECT, PREDICATE)]).revoked
+    assert gone >= {"assertion:copy", "assertion:own"}
+    commit(world, EvidenceRevocation(session(1), "nor this"))
+    assert standing(world) == "unrecorded"

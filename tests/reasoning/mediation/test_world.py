@@ -38,6 +38,14 @@ def test_a_reader_is_told_the_view_and_the_sentences_for_it() -> None:
 
 
 @pytest.mark.requirement("P40")
+def test_sentences_name_the_moment_as_of_which_they_are_said() -> None:
+    """Those that assert something, and those that tell only how it stands."""
+    answer = WORLD.view("user:ada").resolve(told.QUERY, as_of=told.AT)
+    for sentence in answer.status + answer.contents:
+        assert sentence.startswith("As of 2026-06-01T12:00:00.000Z: ")
+
+
+@pytest.mark.requirement("P40")
 def test_of_a_conflict_nothing_is_asserted() -> None:
     """The view has what disagrees, and no sentence says that one of it is so."""
     world = World(told.graph(BERLIN, told.report("b", told.city("Rome"))), told.STRICT)

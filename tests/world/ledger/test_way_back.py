@@ -10,12 +10,14 @@ import pytest
 from sidecars.assertion import DerivationEntry
 from sidecars.leaf import Body
 from sidecars.reasoned import EvidenceRevocation
+from tests.forgetting.lives import forget
 from tests.programs import runner, use
 from tests.simulators.worlds import World, leaves_of, refusal_of, verdict_of
 from tests.world.ledger.ledgers import about, entry, names, record
 from tests.world.ledger.old import make_old
 from timeline import schema, schema_back
 from timeline.errors import StateError
+from timeline.forget_use import Named
 from timeline.lock import hold_lock
 from timeline.schema import SCHEMA_VERSION, TABLES_OF
 from timeline.schema_back import SchemaStanding, go_back, show_schema
@@ -107,6 +109,14 @@ def test_what_the_older_program_does_not_know_keeps_it(told: World, body: Body) 
     assert standing.obstacles[0][0] in refused.value.message
     assert (rows_of(told), objects_of(told)) == before
     assert verdict_of(told) == ("ok", frozenset())
+
+
+@pytest.mark.requirement("G29")
+def test_an_erased_leaf_keeps_it(told: World) -> None:
+    """What says that it was erased, and the leaf itself, of which only a hash is left."""
+    forget(told, Named(assertions=("assertion:c",)))
+    assert dict(show_schema(told.session).obstacles) == {"erased leaves": 1, "erasure": 1, "forget-report": 1}
+    assert refusal_of(lambda: go_back(told.session, 2)) == "schema-back-refused"
 
 
 @pytest.mark.requirement("G29")
