@@ -9,6 +9,7 @@ from benchmarks import (
     asking,
     commit,
     daemon,
+    extraction,
     follow,
     grading,
     group,
@@ -37,6 +38,7 @@ _ALL = {
     "world": world.figures,
     "asking": asking.figures,
     "grading": grading.figures,
+    "extraction": extraction.figures,
 }
 _OPTIONS = {"--quick", "--json"}
 

@@ -4,6 +4,8 @@ A miss may be called ``not-found`` only where this holds and no event was evicte
 lost one.
 """
 
+from collections.abc import Iterable
+
 from sidecars.sidecar import Bounds, Sidecar
 from timeline.errors import IndexUnverifiedError
 from timeline.projection import (
@@ -41,12 +43,16 @@ def expected_rows(state: State, source: EnrolledSource) -> SourceRows:
     Raises:
         SidecarError: a sidecar is missing or not to be believed.
     """
+    return rows_of_sidecars(source.index, map(state.open_sidecar, source.kept))
+
+
+def rows_of_sidecars(source: int, opened: Iterable[tuple[VerifiedSidecar, Sidecar]]) -> SourceRows:
+    """The rows of a source of which these are all sidecars that are kept."""
     rows: list[EventRow] = []
     bounds = Bounds()
-    for entry in source.kept:
-        verified, sidecar = state.open_sidecar(entry)
+    for verified, sidecar in opened:
         bounds = bounds.beside(verified.header.bounds)
-        rows += sidecar_rows(source.index, verified, sidecar)
+        rows += sidecar_rows(source, verified, sidecar)
     return source_rows([row for row in rows if is_kept(row, bounds)])
 
 

@@ -2,6 +2,9 @@
 
 Who says it and from how far follows from who recorded it, and never from what it says (M2). What a model suggests is a
 supposition of unknown lineage, however often it is said; so is what another system held, which was imported.
+
+All that was captured has one speaker, the host, and is therefore one voice: a session that is enrolled twice, or that a
+host has copied into another one, adds nothing.
 """
 
 import re

@@ -158,7 +158,7 @@ def _copy_moment(locations: Locations, copy: Locations, progress: Progress) -> N
         files = _read_files(locations)
         with live.snapshot():
             live.copy_to(copy.database, progress)
-        # Only ever added to: read behind the database, the list holds what its log says was forgotten, and the key.
+        # Only ever added to, and the key is there before the first erasure; what the list lacks, its log knows.
         files += [
             (path, read_private(path, size_max=size_max))
             for path, size_max in (

@@ -5,7 +5,7 @@ Whatever instruction a crash hits: without the leaf nothing was erased, and with
 leaf is written: after that there is no way back.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import zip_longest
 from typing import Final, TypeVar
 
@@ -14,18 +14,40 @@ import msgspec
 from sidecars.envelope import parse_envelope
 from sidecars.erased import is_erased
 from sidecars.erasure import ERASED_MAX, Erasure
-from sidecars.leaf import BATCH_SIZE_MAX, SIGNED_BY, Body, Leaf, leaf_hash, parse_leaf, payload_type
+from sidecars.leaf import (
+    BATCH_SIZE_MAX,
+    SIGNED_BY,
+    Body,
+    Leaf,
+    SidecarEntry,
+    leaf_hash,
+    parse_leaf,
+    payload_type,
+)
 from timeline.entangled import Entangled
 from timeline.erasure_errors import ErasureRefusedError
 from timeline.errors import LogRefusedError
 from timeline.fold import LogFold
-from timeline.rewriting import Pages, are_pages_due
+from timeline.rewriting import Pages, are_pages_due, mark_pages_due
 from timeline.state import State
+from timeline.store import Store
+from timeline.verified import SealedSidecar
 from timeline.view import EnrolledSource, LogView
 
 Value = TypeVar("Value", int, str)
 
 _KIND_OF_TYPE: Final = {payload_type(kind): kind for kind in SIGNED_BY}
+
+
+class Reduced(msgspec.Struct, frozen=True):
+    """Sidecars that take the place of others and lack some of their events (ADR 0030).
+
+    ``project`` writes the rows of their sources, and deletes those of the events that they lack.
+    """
+
+    entries: tuple[SidecarEntry, ...] = ()
+    sidecars: tuple[SealedSidecar, ...] = ()
+    project: Callable[[Store], None] | None = None
 
 
 def close_over(state: State, leaves: Collection[int]) -> frozenset[int]:
@@ -49,12 +71,13 @@ def erase(
     suppressed: Collection[str],
     key: str,
     also: Sequence[Body] = (),
+    reduced: Reduced = Reduced(),  # noqa: B008  # immutable
 ) -> tuple[Leaf, ...]:
-    """State in one batch what is erased, together with ``also``, and erase it; the caller holds the writer lock.
+    """State in one batch what is erased, with ``also`` and ``reduced``, and erase it; the caller holds the writer lock.
 
     ``leaves`` are indexes, ``suppressed`` keyed digests under the key that ``key`` commits to, and ``plan`` the digest
     of what is carried out. What an erasure of the same plan has stated already is left out: where all of it was,
-    nothing is committed, ``also`` neither, and what is left to do is done.
+    nothing is committed, ``also`` and ``reduced`` neither, and what is left to do is done.
 
     Returns the leaves that were committed. ``state`` is read anew.
 
@@ -76,13 +99,25 @@ def erase(
         Erasure(plan, stated or (), forgotten or (), key)
         for stated, forgotten in zip_longest(_parts(places), _parts(digests))
     )
-    if len(bodies) + len(also) > BATCH_SIZE_MAX:
+    more = (*reduced.entries, *also)
+    if len(bodies) + len(more) > BATCH_SIZE_MAX:
         message = f"{len(places)} leaves and {len(digests)} digests are more than one commit can state"
         raise ErasureRefusedError(message, hint="forget less at a time")
-    committed = state.commit([*bodies, *also])
+    state.store.zero_deleted()
+    committed = state.commit(
+        [*bodies, *more],
+        sidecars=reduced.sidecars,
+        project=lambda store, _leaves: _write_reduced(store, reduced),
+    )
     state.repair()
     state.finish_erasure()
     return committed
+
+
+def _write_reduced(store: Store, reduced: Reduced) -> None:
+    if reduced.project is not None:
+        mark_pages_due(store)
+        reduced.project(store)
 
 
 def finish(state: State) -> Pages:

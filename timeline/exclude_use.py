@@ -1,5 +1,6 @@
 """What the owner excludes from being taken in, and going on without a list of what was forgotten (M11, M18)."""
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -53,7 +54,9 @@ def exclusions_named(
     if session_id is not None:
         return (Exclusion("session", session_id[0], session_id[1], excluded),)
     if path is not None:
-        return (Exclusion("path", None, str(Path(path).absolute()), excluded),)
+        # As transcripts are named: links in its folders resolved.
+        name = str(Path(os.path.realpath(Path(path).parent)) / Path(path).name)
+        return (Exclusion("path", None, name, excluded),)
     if project is not None:
         return (Exclusion("project", None, canonical_root(project), excluded),)
     with session.reading() as state:

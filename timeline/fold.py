@@ -3,8 +3,9 @@
 Leaves were verified one by one; this fold adds the rules between them. A sidecar belongs to an enrollment that
 exists and was not taken back, segments come in order, and a receipt is spent once (T6). A newer enrollment of the
 same session and path replaces the older one; one that rests on a standing consent does not bring back what was
-revoked. Only a followed file is extended, each time from the generation before. Assertions are tallied; the rules
-between them are those of ``timeline.world``. A leaf that was erased is not added: what is left adds up without it.
+revoked. Only a followed file is extended, each time from the generation before. A sidecar that the owner has had
+reduced takes the place of the one that it gives up. Assertions are tallied; the rules between them are those of
+``timeline.world``. A leaf that was erased is not added: what is left adds up without it.
 """
 
 from collections.abc import Iterable
@@ -117,8 +118,7 @@ class LogFold:
         self._newest_ms = max(self._newest_ms, leaf.at)
         match leaf.body:
             case SidecarEntry() as body:
-                source = _sound(sources, leaf, body)
-                self._added_to(source).add(leaf, source, body)
+                self._add_sidecar(leaf, body)
             case AssertionEntry() as body:
                 self._assertions = self._assertions.with_row(row_of(leaf, body, hashed))
             case FormatPolicy() as body:
@@ -145,6 +145,19 @@ class LogFold:
                 self._add_statement(leaf)
                 if (row := register_row(leaf, hashed)) is not None:
                     self._register = self._register.with_row(row)
+
+    def _add_sidecar(self, leaf: Leaf, body: SidecarEntry) -> None:
+        source = _of_source(self._sources, leaf, body)
+        added = self._added_to(source)
+        if added.is_next(body):
+            _check_unbroken(source, leaf)
+            added.add(leaf, source, body)
+        elif self._erasures and self._erasures[-1].leaf >= leaf.batch_start:
+            added.replace(leaf, source, body)
+        else:
+            raise _contradiction(
+                leaf, "a sidecar must be the next segment of its source, or be reduced by an erasure"
+            )
 
     def _add_statement(self, leaf: Leaf) -> None:
         """What is about the whole log and no source."""
@@ -192,7 +205,7 @@ class LogFold:
 class _Added:
     """The sidecars of one source that a fold has added, with the leaf of each."""
 
-    __slots__ = ("_before", "_evicted", "_known", "_segment", "entries", "leaves")
+    __slots__ = ("_before", "_evicted", "_known", "_reduced", "_segment", "entries", "leaves")
 
     def __init__(self, source: EnrolledSource) -> None:
         self.entries: list[SidecarEntry] = []
@@ -201,7 +214,30 @@ class _Added:
         self._before = source.entries
         self._known: set[str] | None = None
         """Digests of every sidecar of the source, once more than one is added: a commit adds one as a rule."""
-        self._evicted: set[str] = set()
+        self._evicted: set[str] = set(source.evicted)
+        self._reduced: dict[int, tuple[SidecarEntry, int]] = {}
+        """What takes the place of a sidecar among ``_before``, by its segment, with its leaf."""
+
+    def is_next(self, entry: SidecarEntry) -> bool:
+        """Whether a sidecar claims to be of what follows, and not to stand in for an earlier one."""
+        return entry.segment >= self._segment
+
+    def replace(self, leaf: Leaf, source: EnrolledSource, entry: SidecarEntry) -> None:
+        """Put a sidecar in the place of the one of its segment, of whose events it holds some."""
+        place, later = entry.segment, entry.segment - len(self._before)
+        older = self.entries[later] if later >= 0 else self._reduced.get(place, (self._before[place],))[0]
+        if entry.evicts != (older.digest,) or older.digest in self._evicted or entry.count > older.count:
+            raise _contradiction(leaf, "a reduced sidecar must give up the one of its segment, and no other")
+        if not self._is_new(entry):
+            raise _contradiction(leaf, "a reduced sidecar must be new")
+        self._evicted.update(entry.evicts)
+        entry = msgspec.structs.replace(
+            entry, source=source.enrollment.source.ref, enrollment_id=source.enrollment.enrollment_id
+        )
+        if later >= 0:
+            self.entries[later], self.leaves[later] = entry, leaf.index
+        else:
+            self._reduced[place] = (entry, leaf.index)
 
     def add(self, leaf: Leaf, source: EnrolledSource, entry: SidecarEntry) -> None:
         if entry.segment != self._segment:
@@ -230,9 +266,9 @@ class _Added:
     def _is_new(self, entry: SidecarEntry) -> bool:
         """Whether its digest is no earlier one's, and those that it gives up are."""
         if not self.entries and not entry.evicts:
-            return entry.digest not in map(_digest_of, self._before)
+            return entry.digest not in self._evicted and entry.digest not in map(_digest_of, self._before)
         if self._known is None:
-            self._known = {earlier.digest for earlier in (*self._before, *self.entries)}
+            self._known = {earlier.digest for earlier in (*self._before, *self.entries)} | self._evicted
         known = self._known
         fits = entry.digest not in known and known.issuperset(entry.evicts)
         known.add(entry.digest)
@@ -240,11 +276,11 @@ class _Added:
 
     def settled(self, source: EnrolledSource) -> EnrolledSource:
         """``source`` with what was added."""
+        entries, leaves = [*source.entries, *self.entries], [*source.leaves, *self.leaves]
+        for place, reduced in self._reduced.items():
+            entries[place], leaves[place] = reduced
         return msgspec.structs.replace(
-            source,
-            entries=(*source.entries, *self.entries),
-            leaves=(*source.leaves, *self.leaves),
-            evicted=source.evicted | self._evicted,
+            source, entries=tuple(entries), leaves=tuple(leaves), evicted=frozenset(self._evicted)
         )
 
 
@@ -291,15 +327,28 @@ def _known(sources: dict[str, EnrolledSource], leaf: Leaf, enrollment_id: str) -
 def _sound(
     sources: dict[str, EnrolledSource],
     leaf: Leaf,
-    body: SidecarEntry | Extension | PrefixProof | Invalidation,
+    body: Extension | PrefixProof | Invalidation,
 ) -> EnrolledSource:
     """The active source that the log key speaks about, unless it was found changed before."""
+    source = _of_source(sources, leaf, body)
+    _check_unbroken(source, leaf)
+    return source
+
+
+def _of_source(
+    sources: dict[str, EnrolledSource],
+    leaf: Leaf,
+    body: SidecarEntry | Extension | PrefixProof | Invalidation,
+) -> EnrolledSource:
     source = _known(sources, leaf, body.enrollment_id)
     if body.source != source.enrollment.source.ref:
         raise _contradiction(leaf, "it must name the source of its enrollment")
+    return source
+
+
+def _check_unbroken(source: EnrolledSource, leaf: Leaf) -> None:
     if source.broken is not None:
         raise _contradiction(leaf, "nothing may follow for a source that was found changed")
-    return source
 
 
 def _followed(source: EnrolledSource, leaf: Leaf) -> EnrolledSource:

@@ -5,19 +5,15 @@ forgetting. A plan changes nothing; carrying it out needs the owner's word on ex
 """
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 
 import msgspec
 
-from adapters.errors import AdapterError
 from sidecars.assertion import AssertionEntry
 from sidecars.digest import Digest
 from sidecars.erasure import Exclusion, ForgetReport
 from sidecars.leaf import Enrollment, SidecarEntry
 from timeline.answers import session_ref
-from timeline.config import load_config
 from timeline.erasing import pages_due
-from timeline.errors import SourceError
 from timeline.files import is_there
 from timeline.forgetting.applying import Applied, carry_out, erasures_of, leaves_left, ready, reports_of
 from timeline.forgetting.errors import (
@@ -48,10 +44,9 @@ from timeline.forgetting.suppression import (
     load_suppression,
     read_list,
 )
-from timeline.index import index_source
+from timeline.reducing import reduce_sidecars
 from timeline.service import Session
 from timeline.state import State
-from timeline.status import find_status
 from timeline.targeting import plan_at
 
 
@@ -126,11 +121,9 @@ def plan_forgetting(session: Session, named: Named, rule: Rule) -> Planned:
         selector = selector_of(suppression, sort, names)
         items = {item.leaf: item for item in read_items(state)}
         plan, _ = plan_at(state, items, selector, rule, suppression)
-        if not plan.targets:
+        if not plan.targets and not plan.files:
             message = "nothing here is what was named"
             raise NothingToForgetError(message)
-        if sort == "event":
-            _check_read_again(state, plan)
         content = format_plan(plan)
         digest = str(Digest.of(content))
         keep_plan(state.locations, digest, content)
@@ -143,23 +136,6 @@ def plan_forgetting(session: Session, named: Named, rule: Rule) -> Planned:
             for one in plan.retained
         ),
     )
-
-
-def _check_read_again(state: State, plan: Plan) -> None:
-    """Of a source that loses an event all others are read again: its transcript must be what it was.
-
-    Raises:
-        ForgetError: it is not.
-    """
-    for source in state.view.active:
-        if not set(plan.leaves).isdisjoint(source.leaves) and find_status(state, source).state != "current":
-            message = (
-                "the transcript of the event's source is not what was indexed: its other events would be lost"
-            )
-            raise ForgetError(
-                message,
-                hint=f"forget the whole source: timeline forget plan --source {source.enrollment.source.ref}",
-            )
 
 
 def _names_of(state: State, named: Named) -> tuple[Sort, tuple[tuple[str, ...], ...]]:
@@ -234,7 +210,7 @@ def apply_plan(session: Session, digest: str, *, confirmed: bool) -> Applied:
             message = "the plan is of another log"
             raise PlanMovedError(message)
         if erasures_of(state, digest):
-            return _carry_out(session, state, plan, ())
+            return carry_out(state, plan)
         suppression = ready(state)
         if suppression.commitment != plan.key:
             message = "the plan was made with another suppression key"
@@ -244,19 +220,7 @@ def apply_plan(session: Session, digest: str, *, confirmed: bool) -> Applied:
         if not is_same_matter(plan, now):
             message = "what the plan is about has changed since it was made"
             raise PlanMovedError(message)
-        return _carry_out(session, state, plan, anew)
-
-
-def _carry_out(session: Session, state: State, plan: Plan, anew: Sequence[AssertionEntry]) -> Applied:
-    """Carry out a plan; a source that has lost one event is read again without it, from its transcript."""
-    applied = carry_out(state, plan, anew)
-    if plan.selector.sort == "event":
-        strict = load_config(session.locations.settings).strict_formats
-        for source in state.view.active:
-            if not source.entries:
-                with suppress(SourceError, AdapterError):  # `timeline index` says why
-                    index_source(state, source, strict_formats=strict)
-    return applied
+        return carry_out(state, plan, anew, reduce_sidecars(state, plan, suppression))
 
 
 # -- looking for what is left ----------------------------------------------------------------------------------

@@ -1,8 +1,9 @@
 """A backup that is not the newest state goes on as a log of its own: a declared fork, with a new origin and new keys.
 
 The third leaf says which log it goes on from, at which size, and the old owner key has signed that. So nobody takes
-the fork for the old log, and the old log stays what it is. Consents that still hold, decisions about formats and the
-owner's rules are stated anew under the new owner key, with their old ids, so that no receipt is spent a second time.
+the fork for the old log, and the old log stays what it is. Consents that still hold, exclusions, decisions about
+formats and the owner's rules are stated anew under the new owner key, with their old ids, so that no receipt is spent
+a second time.
 
 Sidecars are not taken over, since another key has signed them: `timeline index` reads the transcripts again. External
 anchors are not either: they know the old origin only.
@@ -12,14 +13,16 @@ from pathlib import Path
 
 import msgspec
 
+from sidecars.erasure import Exclusion
 from sidecars.keys import Signing
 from sidecars.leaf import BATCH_SIZE_MAX, Body, FormatPolicy, Policy
 from sidecars.lineage import Fork, declare_fork
 from timeline.archive import Progress
 from timeline.errors import BackupInvalidError
 from timeline.files import is_there, read_private, write_atomic
-from timeline.forgetting.intake import suppression_of
+from timeline.forgetting.intake import exclusions_of, suppression_of
 from timeline.forgetting.plan import is_enrollment_forgotten
+from timeline.forgetting.suppression import Suppression
 from timeline.founding import found_timeline
 from timeline.guard.enrollment import Consent, decide_consent, is_following
 from timeline.limits import CONFIG_BYTES_MAX
@@ -37,7 +40,7 @@ from timeline.staging import (
 )
 from timeline.state import open_local, open_local_for_writing
 from timeline.status import SourceStatus, find_status
-from timeline.targeting import copy_list, take_over_list
+from timeline.targeting import hand_on_list, take_over_list
 from timeline.understanding import FormatRules
 from timeline.view import EnrolledSource, Standing
 from timeline.workspaces import FORKING, beside, beside_for_restoring, workspace
@@ -75,6 +78,8 @@ class _Heritage(msgspec.Struct, frozen=True):
     formats: tuple[FormatPolicy, ...]
     anchors: int
     lost: tuple[Lost, ...]
+    suppression: Suppression
+    exclusions: tuple[Exclusion, ...]
 
 
 def fork_backup(
@@ -105,7 +110,7 @@ def fork_backup(
                 take_over_list(given_list, old)
             heritage = _read_heritage(session.ports, old, manifest, progress)
             origin, declared = _found(session.ports, staged, manifest, heritage)
-            copy_list(old, staged)
+            hand_on_list(heritage.suppression, staged)
             if is_there(old.settings):
                 write_atomic(staged.settings, read_private(old.settings, size_max=CONFIG_BYTES_MAX))
             place(staged, locations, with_trust=True, with_pin=True)
@@ -143,6 +148,8 @@ def _read_heritage(ports: Ports, old: Locations, manifest: Manifest, progress: P
             formats=accepted_formats(view.formats),
             anchors=0 if view.anchors is None else len(view.anchors.policy.anchors),
             lost=tuple(lost for lost in found if lost is not None),
+            suppression=suppression,
+            exclusions=tuple(made.exclusion for made in exclusions_of(state)),
         )
 
 
@@ -162,6 +169,7 @@ def _found(ports: Ports, staged: Locations, manifest: Manifest, heritage: _Herit
         bodies: list[Body] = [
             declared,
             *heritage.formats,
+            *heritage.exclusions,
             # Standing consents end with the old log: what rested on one, the owner says again by his own key.
             *(msgspec.structs.replace(source.enrollment, consent=None) for source in heritage.sources),
         ]

@@ -12,6 +12,7 @@ import msgspec
 from sidecars.digest import Digest
 from sidecars.graded import CredentialEntry, GradedBody, VerdictEntry, check_graded
 from sidecars.identity import canonical_bytes
+from sidecars.kind import Kind
 from timeline.asserted_claims import claim_of
 from timeline.assertion_account import account_assertions
 from timeline.grading.claims import Claimed, group_by_question, read_claims
@@ -28,10 +29,13 @@ from timeline.grading_reading import (
     credibilities_of,
     verdicts_of,
 )
+from timeline.registered import read_register
 from timeline.service import Session
 from timeline.state import State
 from timeline.stated import check_stated
 from timeline.world import ledger
+from timeline.world.assertion import Assertion
+from timeline.world.derivation import root_of
 from timeline.world.errors import SecretShapedError
 from timeline.world.scope import Reader, is_visible
 from timeline.world.secrets import find_secret
@@ -113,7 +117,10 @@ def _claimed_beside(state: State, name: str) -> tuple[Claimed, ...]:
 
 
 def _asserted_beside(state: State, reader: Reader, name: str) -> tuple[Claimed, ...]:
-    """An assertion with those on the same question that stand, and with what works claim; empty where it is none."""
+    """An assertion with those on the same question that stand, and with what works claim; empty where it is none.
+
+    What the owner has revoked stands no more.
+    """
     found = ledger.find(state, name)
     if found is None or not is_visible(found.entry, reader):
         return ()
@@ -122,10 +129,16 @@ def _asserted_beside(state: State, reader: Reader, name: str) -> tuple[Claimed, 
     beside = {
         one.id: claim_of(one)
         for one in (*standing, found)
-        if one.entry.predicate == entry.predicate and is_visible(one.entry, reader)
+        if one.entry.predicate == entry.predicate
+        and is_visible(one.entry, reader)
+        and (one.id == name or not _is_revoked(state, one))
     }
     works = (one for one in claims_about(state, entry.subject) if one.claim.key == entry.predicate)
     return (*beside.values(), *(one for one in works if one.claim.id not in beside))
+
+
+def _is_revoked(state: State, one: Assertion) -> bool:
+    return any(read_register(state, Kind.EVIDENCE_REVOCATION, name) for name in (one.id, root_of(one.entry)))
 
 
 def grade_subject(session: Session, subject: str, key: str | None = None) -> GradedSubject:

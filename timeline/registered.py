@@ -62,7 +62,7 @@ def count_leaves(state: State, kind: Kind) -> int:
     statement = "SELECT count(DISTINCT leaf) FROM register WHERE kind = ? AND leaf < ?"
     with reading_register(state):
         (row,) = state.store.query(statement, (kind.value, state.belief.size))
-        return int(row[0])  # type: ignore[call-overload, no-any-return]  # a count
+        return int(row[0])  # type: ignore[call-overload, no-any-return]  # a count is an integer
 
 
 def _open(state: State, index: int, hashed: bytes, salt: bytes | None, envelope: bytes | None) -> Registered:

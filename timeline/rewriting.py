@@ -73,8 +73,17 @@ def erase_rows(store: Store, reading: LogReading, watch: Watch) -> None:
             store.write(f"DELETE FROM {table} WHERE leaf = ?", ((index,) for index in reading.due))  # noqa: S608  # constant names
         store.write("DELETE FROM receipt", [()])
         store.write("UPDATE leaf SET salt = ?, envelope = ? WHERE idx = ?", kept)
-        store.write("INSERT OR REPLACE INTO setting (key, value) VALUES (?, ?)", [(SETTING_PAGES_DUE, b"")])
+        mark_pages_due(store)
         watch(Erasing.ROWS_DONE)
+
+
+def mark_pages_due(store: Store) -> None:
+    """Note, inside a transaction that deletes what is to be erased, that files and pages are to follow.
+
+    Raises:
+        StateError: it cannot be written.
+    """
+    store.write("INSERT OR REPLACE INTO setting (key, value) VALUES (?, ?)", [(SETTING_PAGES_DUE, b"")])
 
 
 def are_pages_due(store: Store) -> bool:

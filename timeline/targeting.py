@@ -1,7 +1,9 @@
 """What a selection comes to at an opened timeline: the plan, and the same again in a state that was put back."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Final
+
+import msgspec
 
 from sidecars.assertion import AssertionEntry
 from sidecars.digest import Digest
@@ -11,7 +13,7 @@ from timeline.erasing import close_over
 from timeline.files import is_there, write_atomic
 from timeline.forgetting.applying import Applied, carry_out, ready
 from timeline.forgetting.coverage import covered_names, not_covered_names
-from timeline.forgetting.errors import ForgetError, SuppressionInvalidError
+from timeline.forgetting.errors import SuppressionInvalidError
 from timeline.forgetting.intake import is_event_forgotten, logged_digests
 from timeline.forgetting.items import read_items
 from timeline.forgetting.journal import keep_plan
@@ -34,8 +36,8 @@ from timeline.forgetting.suppression import (
 )
 from timeline.keyfile import format_key
 from timeline.paths import Locations
+from timeline.reducing import find_reduced, reduce_sidecars
 from timeline.state import State
-from timeline.view import EnrolledSource
 from timeline.world.continuation import CONTINUATION_PREDICATE
 from timeline.world.outcome_contract import CONTRACT_PREDICATE
 
@@ -52,13 +54,13 @@ def plan_at(
         ForgetError: it cannot be forgotten so.
         StateError, SidecarError: the state cannot be read.
     """
-    events = dict(_events_named(state, selector, suppression)) if selector.sort in _OF_EVENTS else {}
+    found = _events_named(state, selector, suppression) if selector.sort in _OF_EVENTS else _Found()
     lineage = Lineage(
         lambda enrollment: session_ref_of(enrollment.binding),
         _CARRIED_ON,
         lambda leaves: close_over(state, leaves),
-        {event: lines for event, (lines, _) in events.items()},
-        frozenset(enrollment for _, enrollment in events.values()),
+        found.events,
+        found.files,
     )
     decided = decide_targets(tuple(items.values()), selector, rule, suppression, lineage)
     return _planned(state, items, selector, rule, suppression, decided), decided.anew
@@ -89,44 +91,44 @@ def _planned(  # each is a part of the plan
     )
 
 
-def _events_named(
-    state: State, selector: Selector, suppression: Suppression
-) -> Iterator[tuple[str, tuple[tuple[str, ...], str]]]:
-    """Events that are named and those of the same lines, each with the digests of its lines and its enrollment.
+class _Found(msgspec.Struct, frozen=True):
+    """Events that are to go: the digests of their lines, by id, and the sidecars that are made again without them."""
+
+    events: Mapping[str, tuple[str, ...]] = {}
+    files: frozenset[str] = frozenset()
+
+
+def _events_named(state: State, selector: Selector, suppression: Suppression) -> _Found:
+    """Events that are named, and those whose lines begin with the same.
 
     Raises:
-        ForgetError: one is of a followed file: its parts hang together.
+        SidecarError: a sidecar is missing or not to be believed.
     """
     every = [
-        (source, event)
+        event
         for source in state.view.active
         for entry in source.kept
         for event in state.open_sidecar(entry)[1].events
     ]
     wanted = {
         _lines(event)
-        for _, event in every
+        for event in every
         if suppression.digest(Forgotten.EVENT, event.id) in selector.digests
         or (selector.sort == "suppressed" and is_event_forgotten(suppression, event))
     }
-    for source, event in every:
-        if _lines(event) in wanted:
-            if selector.sort == "event":
-                _check_can_be_reduced(source)
-            yield event.id, (_lines(event), source.enrollment.enrollment_id)
+
+    def is_gone(event: Event) -> bool:
+        lines = _lines(event)
+        return any(lines[:count] in wanted for count in range(1, len(lines) + 1))
+
+    return _Found(
+        {event.id: _lines(event) for event in every if is_gone(event)},
+        frozenset().union(*(find_reduced(state, source, is_gone) for source in state.view.active)),
+    )
 
 
 def _lines(event: Event) -> tuple[str, ...]:
     return tuple(line.sha256 for line in event.lines)
-
-
-def _check_can_be_reduced(source: EnrolledSource) -> None:
-    if source.enrollment.mode != "snapshot":
-        message = "the event is of a followed file, whose sidecars hang together"
-        raise ForgetError(
-            message,
-            hint=f"forget the whole source: timeline forget plan --source {source.enrollment.source.ref}",
-        )
 
 
 # -- a state that was put back ---------------------------------------------------------------------------------
@@ -151,14 +153,15 @@ def take_over_list(given: Locations, staged: Locations) -> None:
     write_atomic(staged.suppression_key, format_key(key))
 
 
-def copy_list(old: Locations, new: Locations) -> None:
-    """Let another log go on with the list of what was forgotten, if there is one.
+def hand_on_list(suppression: Suppression, new: Locations) -> None:
+    """Let another log go on with what must not come back: also with what only the old log knew of it.
 
     Raises:
-        SuppressionInvalidError, UnsafeFileError, StateUnwritableError: a file cannot be read or written.
+        UnsafeFileError, StateUnwritableError: a file cannot be read or written.
     """
-    if is_there(old.suppression_key):
-        take_over_list(old, new)
+    if suppression.key is not None:
+        write_suppression(new, suppression.digests)
+        write_atomic(new.suppression_key, format_key(suppression.key))
 
 
 def forget_again(state: State) -> Applied | None:
@@ -176,8 +179,8 @@ def forget_again(state: State) -> Applied | None:
     items = {item.leaf: item for item in read_items(state)}
     plan, _ = plan_at(state, items, Selector("suppressed", ()), "redact", suppression)
     logged = logged_digests(state.view).get(plan.key, frozenset())
-    if not plan.targets and logged.issuperset(suppression.digests):
+    if not plan.targets and not plan.files and logged.issuperset(suppression.digests):
         return None
     content = format_plan(plan)
     keep_plan(state.locations, str(Digest.of(content)), content)
-    return carry_out(state, plan, ())
+    return carry_out(state, plan, reduced=reduce_sidecars(state, plan, suppression))

@@ -385,6 +385,37 @@ def test_a_fork_does_not_bring_it_back(life: Life, tmp_path: Path) -> None:
     assert enrolled(life.world, gone.written) == "forgotten"
 
 
+@pytest.mark.requirement("M18", "M11")
+def test_a_fork_knows_what_only_the_log_knew_and_what_is_excluded(life: Life, tmp_path: Path) -> None:
+    """An older list was put back before the backup was made; the log's erasures do not go on in the fork."""
+    gone, excluded = life.agents
+    forget_use.plan_forgetting(life.world.session, Named(source=gone.ref), "redact")
+    older = life.world.locations.suppression.read_bytes()
+    forget(life.world, Named(source=gone.ref))
+    wanted = exclude_use.exclusions_named(life.world.session, source=excluded.ref, excluded=True)
+    exclude_use.set_exclusions(life.world.session, wanted)
+    life.world.locations.suppression.write_bytes(older)
+    file = tmp_path / "stale.tar"
+    back_up(life.world.session, file)
+    put_away(life.world)
+    (life.world.locations.config / "anchors").unlink()
+    assert fork_backup(life.world.session, file) is not None
+    assert enrolled(life.world, gone.written) == "forgotten"
+    assert enrolled(life.world, excluded.written) == "excluded"
+
+
+@pytest.mark.requirement("M11")
+def test_an_excluded_path_is_known_behind_links(life: Life, tmp_path: Path) -> None:
+    """The owner names it as he finds it; transcripts are known by where they are."""
+    agent = life.agents[0]
+    (tmp_path / "short").symlink_to(agent.written.path.parent)
+    named = str(tmp_path / "short" / agent.written.path.name)
+    exclude_use.set_exclusions(
+        life.world.session, exclude_use.exclusions_named(life.world.session, path=named, excluded=True)
+    )
+    assert enrolled(life.world, agent.written) == "excluded"
+
+
 @pytest.mark.requirement("M18")
 def test_a_lost_trust_folder_comes_back_with_the_list(life: Life, tmp_path: Path) -> None:
     """From a backup of before, with the list that was kept elsewhere."""

@@ -28,10 +28,24 @@ VOICE_NOT_ASKED = (
     "Of these crowds nobody asks for voices, so that it does not matter which voice a place has."
 )
 
+NO_SUCH_NUMBER = (
+    "No vertices reach no count, and never more are needed than roots are wanted: it only costs time."
+)
+
 
 def _several(reason: str, function: str, removed: str, *added: str) -> dict[Change, str]:
     return {(function, removed, line): reason for line in added}
 
+
+RESOLVER = {
+    **_several(
+        NO_SUCH_NUMBER,
+        "timeline.reasoning.evaluation._fewest",
+        "for size in range(1, wanted + 1):",
+        "for size in range(1, wanted + 2):",
+        "for size in range(wanted + 1):",
+    ),
+}
 
 GRADING = {
     **_several(
@@ -141,4 +155,4 @@ GRADING = {
     ),
 }
 
-SURVIVORS: dict[Change, str] = {**GRADING}
+SURVIVORS: dict[Change, str] = {**RESOLVER, **GRADING}

@@ -84,8 +84,10 @@ def show_planned(planned: "Planned") -> None:
 
 
 def _plan_lines(plan: "Plan") -> list[str]:
+    reduced = len(plan.files) - sum(target.kind == "sidecar" for target in plan.targets)
+    anew = f"; {reduced} of the files are made again with the events that stay" if reduced else ""
     return [
-        f"{len(plan.targets)} leaves and {len(plan.files)} sidecar files, with their rows in the index",
+        f"{len(plan.targets)} leaves and {len(plan.files)} sidecar files, with their rows in the index{anew}",
         f"items of several sources: {plan.rule}",
         f"{len(plan.suppressed)} keyed digests keep it from being taken in again",
         f"on whose word: the owner key {plan.authorised_by}, presence: {plan.presence}",

@@ -20,7 +20,7 @@ from sidecars.erased import is_erased, stored_hash
 from sidecars.erasure import REPORTED_MAX, Changed, ForgetReport, ReportItem
 from sidecars.errors import SidecarError, StoreUnwritableError
 from sidecars.leaf import Kind
-from timeline.erasing import erase, finish, pages_due
+from timeline.erasing import Reduced, erase, finish, pages_due
 from timeline.errors import StateError
 from timeline.files import is_there
 from timeline.forgetting.errors import PlanMovedError
@@ -86,10 +86,15 @@ def reports_of(state: State, plan: str) -> tuple[Registered, ...]:
     return read_register(state, Kind.FORGET_REPORT, plan)
 
 
-def carry_out(state: State, plan: Plan, anew: Sequence[AssertionEntry]) -> Applied:
+def carry_out(
+    state: State,
+    plan: Plan,
+    anew: Sequence[AssertionEntry] = (),
+    reduced: Reduced = Reduced(),  # noqa: B008  # immutable
+) -> Applied:
     """Do all of a plan that is not done yet, and record what came of it.
 
-    ``anew`` is recorded in the commit of the erasure; where that is in the log already, it was.
+    ``anew`` and ``reduced`` are recorded in the commit of the erasure; where that is in the log already, they were.
 
     Raises:
         PlanMovedError: the leaves are not those of the plan; nothing was changed.
@@ -108,7 +113,7 @@ def carry_out(state: State, plan: Plan, anew: Sequence[AssertionEntry]) -> Appli
         message = "the plan was made with another suppression key"
         raise PlanMovedError(message)
     pending = _count_receipts(state)
-    failed = _erase(state, plan, name, anew)
+    failed = _erase(state, plan, name, anew, reduced)
     suppression = suppression.with_digests(plan.suppressed)
     write_suppression(state.locations, suppression.digests)
     _note(state, name, "suppressed")
@@ -170,7 +175,9 @@ def drop_receipts(state: State, suppression: Suppression) -> None:
             state.store.write("DELETE FROM receipt WHERE digest = ?", gone)
 
 
-def _erase(state: State, plan: Plan, name: str, anew: Sequence[AssertionEntry]) -> list[ReportItem]:
+def _erase(
+    state: State, plan: Plan, name: str, anew: Sequence[AssertionEntry], reduced: Reduced
+) -> list[ReportItem]:
     """Commit the erasure and carry it out; what could not be carried out is no error once it is in the log."""
     try:
         erase(
@@ -180,6 +187,7 @@ def _erase(state: State, plan: Plan, name: str, anew: Sequence[AssertionEntry]) 
             suppressed=plan.suppressed,
             key=plan.key,
             also=() if erasures_of(state, name) else anew,
+            reduced=reduced,
         )
         finish(state)
     except (StateError, SidecarError) as error:

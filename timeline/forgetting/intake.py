@@ -130,9 +130,15 @@ def is_source_refused(state: State, binding: EnrollmentBinding, path: str) -> bo
 
 
 def is_event_forgotten(suppression: Suppression, event: Event) -> bool:
-    """Whether an event, or one of the same lines under another enrollment, was forgotten. Pure."""
-    lines = (line.sha256 for line in event.lines)
-    return suppression.holds(Forgotten.EVENT, event.id) or suppression.holds(Forgotten.LINES, *lines)
+    """Whether an event, or one whose lines begin with the same, was forgotten. Pure.
+
+    Under another enrollment the same lines make another event; and what was told of a call that went on is told again
+    with the lines that follow.
+    """
+    lines = tuple(line.sha256 for line in event.lines)
+    return suppression.holds(Forgotten.EVENT, event.id) or any(
+        suppression.holds(Forgotten.LINES, *lines[:count]) for count in range(1, len(lines) + 1)
+    )
 
 
 def kept_events(suppression: Suppression, events: Sequence[Event]) -> list[Event]:

@@ -46,15 +46,15 @@ class Lineage(msgspec.Struct, frozen=True):
 
     ``session_ref`` gives the opaque reference under which captures name their session; ``carried_on`` are predicates
     whose newer assertions take over what older ones said; ``close_over`` adds to leaves those that must be erased
-    along with them. Of events that are to go, ``events`` are the digests of their lines, by id, and ``holders`` the
-    enrollments whose sidecars hold one.
+    along with them. Of events that are to go, ``events`` are the digests of their lines, by id, and ``reduced`` the
+    sidecars, by digest, that are made again without them.
     """
 
     session_ref: Callable[[Enrollment], str]
     carried_on: frozenset[str]
     close_over: Callable[[frozenset[int]], frozenset[int]]
     events: Mapping[str, tuple[str, ...]] = {}
-    holders: frozenset[str] = frozenset()
+    reduced: frozenset[str] = frozenset()
 
 
 def decide_targets(
@@ -171,9 +171,7 @@ class _Search:
         self._names |= self._lineage.events.keys()
         for item in self._items.values():
             body = item.body
-            if isinstance(body, SidecarEntry) and body.enrollment_id in self._lineage.holders:
-                self._add(item.leaf, "of-the-source")
-            elif isinstance(body, AssertionEntry):
+            if isinstance(body, AssertionEntry):
                 for name in (body.evidence_id, body.message):
                     if name is not None and (name in self._names or is_named(Forgotten.EVENT, name)):
                         self._names.add(name)
@@ -294,7 +292,7 @@ class _Search:
         return Decided(
             dict(sorted(self._targets.items())),
             dict(sorted(self._retained.items())),
-            tuple(sorted(files)),
+            tuple(sorted(files | self._lineage.reduced)),
             frozenset(self._suppressed(selector)),
             tuple(self._anew()),
         )

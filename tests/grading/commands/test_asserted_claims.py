@@ -7,6 +7,7 @@ import pytest
 from sidecars.graded import Claim, ClaimSource
 from tests.world.ledger.ledgers import OBSERVED, entry
 from timeline.asserted_claims import LEDGER, claim_of
+from timeline.grading.grade import grade_question
 from timeline.world.assertion import Assertion
 from timeline.world.derivation import OWNER_ROOT
 
@@ -78,3 +79,19 @@ def test_what_it_says_is_taken_over() -> None:
     )
     assert (made.said_at, made.valid_from, made.valid_until) == (OBSERVED, OBSERVED + 1, OBSERVED + 2)
     assert (made.mutability, made.domain) == ("slow_changing", "_global")
+
+
+@pytest.mark.requirement("G21", "P11")
+def test_all_captures_are_one_voice() -> None:
+    """One session under two references, two sessions, or a copy: the host has said it, and says it again."""
+    once, twice = (
+        grade_question(
+            [claim_of(Assertion(7, 8, entry(name, session=f"session-ref:{name * 32}"), 1)) for name in names],
+            {},
+        )
+        for names in ("a", "ab")
+    )
+    assert [(one.weight, one.voices) for one in twice.values] == [
+        (one.weight, one.voices) for one in once.values
+    ]
+    assert twice.values[0].voices == 1

@@ -86,6 +86,15 @@ def test_saying_it_again_adds_nothing(owner: Owner, library: Librarian) -> None:
     assert len(again[0]["claims"]) == 2
 
 
+def test_what_is_revoked_stands_no_more(owner: Owner, library: Librarian) -> None:
+    """Beside another one; by its own id it can be looked at."""
+    first, second = owner.records("main"), owner.records("next")
+    assert len(library.grade(first)["values"]) == 2
+    owner.says("world", "revoke", second, "--reason", "a slip")
+    assert [one["claims"] for one in library.grade(first)["values"]] == [[first]]
+    assert len(library.grade(second)["values"]) == 2
+
+
 def test_works_stand_beside_assertions(owner: Owner, library: Librarian) -> None:
     """Of one question both are told, each under its own source."""
     mine = owner.records("main")

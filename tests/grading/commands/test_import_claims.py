@@ -176,3 +176,14 @@ def test_what_is_suppressed_is_a_claim_no_more(kind: Forgotten, parts: tuple[str
     assert not claims_use.is_claim_forgotten(Suppression(), same, [("local", "")])
     if kind is Forgotten.IMPORTED_VALUE:
         assert not claims_use.is_claim_forgotten(held, same, [("local", "/w/other")])
+
+
+@pytest.mark.requirement("M18")
+def test_what_was_said_of_a_forgotten_subject_does_not_come_back(owner: Owner, library: Librarian) -> None:
+    """A leaf holds claims about many: those about others can be taken in again, and nothing else."""
+    file = library.write(head("lives"), line("a"), line("b", subject="person:bo"))
+    owner.says("world", "import-claims", file)
+    forget(owner.stage.world, Named(subject="person:ada"))
+    assert recorded(library) == []
+    assert owner.types("world", "import-claims", file)[0] == 3
+    assert recorded(library) == ["claim:b"]

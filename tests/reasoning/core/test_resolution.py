@@ -21,11 +21,13 @@ from tests.reasoning.core.made import (
     says,
 )
 from timeline.reasoning.decision import Decision, Flag, Status
+from timeline.reasoning.evaluation import evaluate
 from timeline.reasoning.graph import Access, Graph, Marker, Scope, Vertex
 from timeline.reasoning.policy import Policy
 from timeline.reasoning.proposition import Query
 from timeline.reasoning.resolution import relevant, resolve
 from timeline.reasoning.roles import OriginClass, Role
+from timeline.reasoning.roots import EFFORT_MAX, Effort
 
 SUPPORTED, UNKNOWN, UNAVAILABLE = Status.SUPPORTED, Status.UNKNOWN, Status.UNAVAILABLE
 CONFLICTED, WITHHELD, STALE = Flag.CONFLICTED, Flag.WITHHELD, Flag.STALE
@@ -173,6 +175,57 @@ def test_many_sources_are_no_more_work_than_few() -> None:
     others = [root(f"s{number}", observed_at=NOW) for number in range(3)]
     assert ask(graph(*silent, *crowd, *others), Policy(1, roots=4)) == "supported: d001 s0 s1 s2"
     assert ask(graph(*silent, *crowd, *others), Policy(1, roots=5)) == "unknown: "
+
+
+@pytest.mark.requirement("P19", "P22")
+def test_where_the_fewest_are_too_much_to_look_for_enough_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The oldest that stand on each of the roots by which it was seen that there are enough."""
+    whole = graph(root("a", observed_at=3_000), root("b"), derived("d", "a", "b"))
+    assert ask(whole, TWO) == "supported: d"
+    monkeypatch.setattr("timeline.reasoning.evaluation.Effort", lambda: Effort(0))
+    assert ask(whole, TWO) == "supported: b d"
+    (support,) = evaluate(whole, QUERY, ADA, TWO).supports
+    assert [(vertex.id, set(roots)) for vertex, roots in support.grounds] == [("d", {"a"}), ("b", {"b"})]
+    assert support.paths == ({"d": {"a"}, "a": frozenset()}, {"b": frozenset()})
+    assert ask(whole, Policy(1, roots=3)) == "unknown: "
+
+
+@pytest.mark.requirement("P19")
+def test_the_whole_search_for_the_fewest_has_one_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither a vertex nor a root that is wanted brings a bound of its own."""
+    bounds = []
+
+    class Counted(Effort):
+        def __init__(self, most: int = EFFORT_MAX) -> None:
+            bounds.append(most)
+            super().__init__(most)
+
+    monkeypatch.setattr("timeline.reasoning.roots.Effort", Counted)
+    whole = graph(root("a"), root("b"), root("c"))
+    assert ask(whole, Policy(1, roots=1)) == "supported: a"
+    few = len(bounds)
+    assert ask(whole, Policy(1, roots=3)) == "supported: a b c"
+    assert len(bounds) == 2 * few
+
+
+@pytest.mark.requirement("P14", "P46")
+def test_an_interpretation_supports_where_its_evaluator_is_accepted() -> None:
+    """And only there is it the side of a declared contradiction."""
+    nobody, somebody = (Policy(1, evaluators=frozenset(names)) for names in ([], ["evaluator-1"]))
+    read = graph(root("r", None), derived("d", "r"))
+    assert [ask(read, policy) for policy in (nobody, somebody)] == ["unknown: ", "supported: d"]
+    side = derived("s", "x", proposition=says("coffee", "drinks"))
+    pair = graph(root("r"), root("x", None), side, inscribed=frozenset({("r", "s")}))
+    assert [ask(pair, policy) for policy in (nobody, somebody)] == [
+        "supported: r",
+        "supported conflicted: r s",
+    ]
+    both = graph(*pair.vertices.values(), root("t", proposition=says("coffee", "drinks")))
+    both = replace(both, inscribed=pair.inscribed)
+    assert [ask(both, policy) for policy in (nobody, somebody)] == [
+        "supported: r",
+        "supported conflicted: r t",
+    ]
 
 
 # -- open points -----------------------------------------------------------------------------------------------
