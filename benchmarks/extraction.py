@@ -16,21 +16,6 @@ _PIECES = (
     *("all ", "the ", "2 of ", "`", '"', "„", "("),
     *("I have the ", "1 passed, ", "a,", "~~", "with x ", "not ", "1/"),
 )
-    "all ",
-    "the ",
-    "2 of ",
-    "`",
-    '"',
-    "„",
-    "(",
-    "I have the ",
-    "1 passed, ",
-    "a,",
-    "~~",
-    "with x ",
-    "not ",
-    "1/",
-)
 _GATE = 8.0
 _ROUNDS = 3
 
