@@ -265,7 +265,7 @@ class _Added:
 
     def _is_new(self, entry: SidecarEntry) -> bool:
         """Whether its digest is no earlier one's, and those that it gives up are."""
-        if not self.entries and not entry.evicts:
+        if self._known is None and not self.entries and not entry.evicts:
             return entry.digest not in self._evicted and entry.digest not in map(_digest_of, self._before)
         if self._known is None:
             self._known = {earlier.digest for earlier in (*self._before, *self.entries)} | self._evicted

@@ -14,7 +14,7 @@ from timeline.files import is_there, write_atomic
 from timeline.forgetting.applying import Applied, carry_out, ready
 from timeline.forgetting.coverage import covered_names, not_covered_names
 from timeline.forgetting.errors import SuppressionInvalidError
-from timeline.forgetting.intake import is_event_forgotten, logged_digests
+from timeline.forgetting.intake import beginnings_of, is_event_forgotten, logged_digests
 from timeline.forgetting.items import read_items
 from timeline.forgetting.journal import keep_plan
 from timeline.forgetting.lineage import Lineage, decide_targets
@@ -111,24 +111,19 @@ def _events_named(state: State, selector: Selector, suppression: Suppression) ->
         for event in state.open_sidecar(entry)[1].events
     ]
     wanted = {
-        _lines(event)
+        beginnings_of(event)[-1]
         for event in every
         if suppression.digest(Forgotten.EVENT, event.id) in selector.digests
         or (selector.sort == "suppressed" and is_event_forgotten(suppression, event))
     }
 
     def is_gone(event: Event) -> bool:
-        lines = _lines(event)
-        return any(lines[:count] in wanted for count in range(1, len(lines) + 1))
+        return not wanted.isdisjoint(beginnings_of(event))
 
     return _Found(
-        {event.id: _lines(event) for event in every if is_gone(event)},
+        {event.id: beginnings_of(event)[-1] for event in every if is_gone(event)},
         frozenset().union(*(find_reduced(state, source, is_gone) for source in state.view.active)),
     )
-
-
-def _lines(event: Event) -> tuple[str, ...]:
-    return tuple(line.sha256 for line in event.lines)
 
 
 # -- a state that was put back ---------------------------------------------------------------------------------

@@ -194,6 +194,22 @@ def test_a_lost_key_stops_everything_that_is_taken_in(life: Life, *, other: bool
     assert enrolled(life.world, gone.written) is None
 
 
+@pytest.mark.requirement("M18", "M21")
+def test_a_list_that_nobody_could_read_again_is_not_written(
+    life: Life, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The log keeps in force what the list has no room for, and everything else goes on."""
+    gone, kept = life.agents
+    planned = forget_use.plan_forgetting(life.world.session, Named(source=gone.ref), "redact")
+    with monkeypatch.context() as patch:
+        patch.setattr("timeline.forgetting.suppression.SUPPRESSION_BYTES_MAX", 100)
+        reason = refusal_of(lambda: forget_use.apply_plan(life.world.session, planned.digest, confirmed=True))
+        assert reason == "suppression-invalid"
+        assert enrolled(life.world, gone.written) == "forgotten"
+        assert enrolled(life.world, kept.written) is None
+    assert forget_use.apply_plan(life.world.session, planned.digest, confirmed=True).is_complete
+
+
 def test_the_files_are_private_and_say_nothing(life: Life) -> None:
     """Both are 0600; the list has the digests of the log and no word."""
     forget(life.world, Named(source=life.agents[0].ref))
@@ -285,7 +301,7 @@ def test_a_list_of_another_key_is_refused(life: Life, tmp_path: Path) -> None:
 
 
 @pytest.mark.requirement("M22")
-def test_one_event_is_forgotten_and_the_others_are_read_again(tmp_path: Path) -> None:
+def test_one_event_is_forgotten_and_the_others_stay(tmp_path: Path) -> None:
     """The sidecar is made again without it; capturing or indexing does not bring it back."""
     stage = Stage(new_stage(tmp_path).world)
     agent = stage.session("codex", lambda one: [failing(one), failing(one), failing(one)])
@@ -293,7 +309,7 @@ def test_one_event_is_forgotten_and_the_others_are_read_again(tmp_path: Path) ->
     answer = captured(agent)
     name = answer["captured"]["source"]["id"]
     planned = forget_use.plan_forgetting(stage.world.session, Named(event=name), "redact")
-    assert {one.why for one in planned.targets} == {"of-the-source", "captured"}
+    assert {one.why for one in planned.targets} == {"captured"}
     applied = forget_use.apply_plan(stage.world.session, planned.digest, confirmed=True)
     assert applied.is_complete
     after = event_ids(stage.world)
@@ -306,15 +322,6 @@ def test_one_event_is_forgotten_and_the_others_are_read_again(tmp_path: Path) ->
     assert not isinstance(result, tuple)
     assert result.forgotten == 1
     assert len(event_ids(stage.world)) == len(after)
-
-
-def test_an_event_of_a_followed_file_goes_with_its_source_only(tmp_path: Path) -> None:
-    """Its sidecars hang together; the hint names the way."""
-    stage = new_stage(tmp_path)
-    agent = stage.session("codex", failing, follow=True)
-    name = captured(agent)["captured"]["source"]["id"]
-    reason = refusal_of(lambda: forget_use.plan_forgetting(stage.world.session, Named(event=name), "redact"))
-    assert reason == "forget-invalid"
 
 
 # -- what the daemon does by itself ----------------------------------------------------------------------------

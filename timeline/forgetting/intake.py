@@ -135,10 +135,19 @@ def is_event_forgotten(suppression: Suppression, event: Event) -> bool:
     Under another enrollment the same lines make another event; and what was told of a call that went on is told again
     with the lines that follow.
     """
-    lines = tuple(line.sha256 for line in event.lines)
     return suppression.holds(Forgotten.EVENT, event.id) or any(
-        suppression.holds(Forgotten.LINES, *lines[:count]) for count in range(1, len(lines) + 1)
+        suppression.holds(Forgotten.LINES, *lines) for lines in beginnings_of(event)
     )
+
+
+def beginnings_of(event: Event) -> tuple[tuple[str, ...], ...]:
+    """By what an event is known wherever its lines stand: the first of them, the first two, and so on to all.
+
+    A line is its digest, with the number of the part that tells of the event where it is not the first: one line can
+    tell of several.
+    """
+    lines = tuple(f"{line.sha256}.{line.part}" if line.part else line.sha256 for line in event.lines)
+    return tuple(lines[:count] for count in range(1, len(lines) + 1))
 
 
 def kept_events(suppression: Suppression, events: Sequence[Event]) -> list[Event]:

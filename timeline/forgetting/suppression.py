@@ -191,10 +191,16 @@ def write_suppression(locations: Locations, digests: Iterable[str]) -> None:
     """Make the list hold exactly these, durably.
 
     Raises:
+        SuppressionInvalidError: it would be longer than can be read again; the old list stands.
         StateUnwritableError: it cannot be written; the old list stands.
     """
     content = format_list(digests)
     path = locations.suppression
+    if len(content) > SUPPRESSION_BYTES_MAX:
+        message = f"{path}: would be longer than {SUPPRESSION_BYTES_MAX} bytes"
+        raise SuppressionInvalidError(
+            message, hint="forget less; what the log holds is in force without the list"
+        )
     if not is_there(path) or read_private(path, size_max=SUPPRESSION_BYTES_MAX) != content:
         write_atomic(path, content)
 
