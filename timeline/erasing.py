@@ -103,7 +103,6 @@ def erase(
     if len(bodies) + len(more) > BATCH_SIZE_MAX:
         message = f"{len(places)} leaves and {len(digests)} digests are more than one commit can state"
         raise ErasureRefusedError(message, hint="forget less at a time")
-    state.store.zero_deleted()
     committed = state.commit(
         [*bodies, *more],
         sidecars=reduced.sidecars,

@@ -17,7 +17,7 @@ from timeline.erasing import Reduced
 from timeline.forgetting.intake import is_event_forgotten
 from timeline.forgetting.plan import Plan
 from timeline.forgetting.suppression import Suppression
-from timeline.projection import SourceRows, write_source, write_vocabulary
+from timeline.projection import SourceRows, write_source
 from timeline.state import State
 from timeline.store import Store
 from timeline.verified import SealedSidecar, VerifiedSidecar
@@ -43,15 +43,6 @@ class _Part(msgspec.Struct, frozen=True):
     def loses(self) -> bool:
         """Whether an event goes from it."""
         return len(self.lasting) < len(self.sidecar.events)
-
-
-def find_reduced(state: State, source: EnrolledSource, is_gone: IsGone) -> frozenset[str]:
-    """The digests of the sidecars of a source that hold what is forgotten.
-
-    Raises:
-        SidecarError: one is missing or not to be believed.
-    """
-    return frozenset(part.entry.digest for part in _parts(state, source, is_gone) if part.loses)
 
 
 def reduce_sidecars(state: State, plan: Plan, suppression: Suppression) -> Reduced:
@@ -86,10 +77,7 @@ def reduce_sidecars(state: State, plan: Plan, suppression: Suppression) -> Reduc
 
     def project(store: Store) -> None:
         for index, found in rows.items():
-            state.accounted.pop(index, None)
-            state.followed.pop(index, None)
             write_source(store, index, found)
-        write_vocabulary(store)
 
     return Reduced(tuple(entries), tuple(sealed), project) if entries else Reduced()
 

@@ -7,7 +7,6 @@ import msgspec
 
 from sidecars.assertion import AssertionEntry
 from sidecars.digest import Digest
-from sidecars.event import Event
 from timeline.binding import session_ref_of
 from timeline.erasing import close_over
 from timeline.files import is_there, write_atomic
@@ -36,7 +35,7 @@ from timeline.forgetting.suppression import (
 )
 from timeline.keyfile import format_key
 from timeline.paths import Locations
-from timeline.reducing import find_reduced, reduce_sidecars
+from timeline.reducing import reduce_sidecars
 from timeline.state import State
 from timeline.world.continuation import CONTINUATION_PREDICATE
 from timeline.world.outcome_contract import CONTRACT_PREDICATE
@@ -105,24 +104,20 @@ def _events_named(state: State, selector: Selector, suppression: Suppression) ->
         SidecarError: a sidecar is missing or not to be believed.
     """
     every = [
-        event
+        (entry.digest, event)
         for source in state.view.active
         for entry in source.kept
         for event in state.open_sidecar(entry)[1].events
     ]
     wanted = {
         beginnings_of(event)[-1]
-        for event in every
+        for _, event in every
         if suppression.digest(Forgotten.EVENT, event.id) in selector.digests
         or (selector.sort == "suppressed" and is_event_forgotten(suppression, event))
     }
-
-    def is_gone(event: Event) -> bool:
-        return not wanted.isdisjoint(beginnings_of(event))
-
+    gone = [(digest, event) for digest, event in every if not wanted.isdisjoint(beginnings_of(event))]
     return _Found(
-        {event.id: beginnings_of(event)[-1] for event in every if is_gone(event)},
-        frozenset().union(*(find_reduced(state, source, is_gone) for source in state.view.active)),
+        {event.id: beginnings_of(event)[-1] for _, event in gone}, frozenset(digest for digest, _ in gone)
     )
 
 

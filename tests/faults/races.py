@@ -17,7 +17,7 @@ from unittest import mock
 
 import msgspec
 
-import timeline.state
+import timeline.lock
 from tests.faults.actions import Beginnings, make_beginnings
 from tests.faults.calls import CHANGING, Call, Kind
 from tests.faults.crashes import FAILURES_MAX
@@ -110,7 +110,7 @@ def without_locks() -> Iterator[None]:
     def granted(*_: object, **__: object) -> AbstractContextManager[None]:
         return nullcontext()
 
-    with mock.patch.multiple(timeline.state, hold_writer_lock=granted, hold_directory=granted):
+    with mock.patch.multiple(timeline.lock, hold_writer_lock=granted, hold_directory=granted):
         yield
 
 

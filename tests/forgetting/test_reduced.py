@@ -5,13 +5,16 @@ import shutil
 from collections.abc import Callable, Collection
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from sidecars.event import USER_MESSAGE, Event
+from sidecars.event import USER_MESSAGE, Event, EventLine
 from sidecars.proven import verify_bundle
+from sidecars.sidecar import SidecarHeader
 from tests.e2e.test_several_in_one_line import found, indexed, together
 from tests.forgetting.lives import Ticking, apply_and_die, forget, found_in, ticked
 from tests.simulators.claude import new_session
+from tests.simulators.crash_child import act_and_die_at
 from tests.simulators.growth import Growing, follow, overwrite
 from tests.simulators.worlds import SEGMENT_BYTES, World, new_world, refusal_of, verdict_of
 from tests.timeline.cases import indexed_session
@@ -19,13 +22,16 @@ from timeline import forget_use, service
 from timeline.account import count_events, is_accounted
 from timeline.backup import back_up
 from timeline.cli.forget_render import show_planned
+from timeline.erasing import pages_due
 from timeline.forget_use import Named
-from timeline.forgetting.intake import beginnings_of
+from timeline.forgetting.intake import beginnings_of, is_event_forgotten
+from timeline.forgetting.suppression import Forgotten, Suppression
 from timeline.projection import id_number
 from timeline.prove import Proof, prove_event
 from timeline.restore import restore
 from timeline.staging import Given
 from timeline.terms import parse_query
+from timeline.tlog import Step
 
 SOUND = ("ok", frozenset[str]())
 
@@ -290,6 +296,83 @@ def test_an_older_backup_comes_back_without_the_event(tmp_path: Path) -> None:
     growing.write(len(growing.whole))
     growing.index(max_bytes=SEGMENT_BYTES)
     assert {event.id for event in gone}.isdisjoint(event.id for event in all_events(world))
+
+
+@pytest.mark.requirement("M18")
+def test_a_source_that_goes_whole_is_not_reduced_first(tmp_path: Path) -> None:
+    """An event of it was forgotten before all of it was, and an older backup comes back."""
+    growing = following(tmp_path)
+    world = growing.world
+    file = tmp_path / "before.tar"
+    back_up(world.session, file)
+    forget(world, Named(event=all_events(world)[0].id))
+    forget(world, Named(source=growing.ref))
+    trust = tmp_path / "trust-aside"
+    world.locations.trust.rename(trust)
+    shutil.rmtree(world.locations.state)
+    restore(world.session, file, Given(unverified=True, forgotten=trust))
+    assert all_events(world) == []
+    assert verdict_of(world, deep=True) == SOUND
+
+
+@pytest.mark.requirement("M12", "M21")
+def test_an_interrupted_run_says_that_pages_are_due(tmp_path: Path) -> None:
+    """The commit itself says so: whatever writes next goes on, even if nobody asks for the plan again."""
+    world = followed(tmp_path)
+    event = all_events(world)[0]
+    planned = forget_use.plan_forgetting(world.session, Named(event=event.id), "redact")
+    old = planned.plan.files
+    assert act_and_die_at(
+        world, Step.DONE, lambda session: forget_use.apply_plan(session, planned.digest, confirmed=True)
+    )
+    with world.session.reading() as state:
+        assert pages_due(state)
+        assert len(state.sidecars.listing().digests) > len(state.view.kept_digests())
+    with world.session.writing() as state:
+        assert not pages_due(state)
+        assert {str(digest) for digest in state.sidecars.listing().digests} == state.view.kept_digests()
+        assert state.view.kept_digests().isdisjoint(old)
+    check_pages(world, [event])
+
+
+def test_what_is_made_again_has_a_number_of_its_own(tmp_path: Path) -> None:
+    """All else of the header but count and root is what it was: place, span, cursor, bounds."""
+    world = followed(tmp_path)
+
+    def headers() -> list[SidecarHeader]:
+        with world.session.reading() as state:
+            (source,) = state.view.active
+            return [state.sidecar(entry).header for entry in source.kept]
+
+    before = headers()
+    forget(world, Named(event=all_events(world)[0].id))
+    changed = [(old, new) for old, new in zip(before, headers(), strict=True) if old != new]
+    assert len(changed) == 2  # the one that held it, and the newest, which counts the user messages
+    for old, new in changed:
+        assert old.nonce != new.nonce
+        lasting = {name: getattr(new, name) for name in ("nonce", "count", "root", "user_messages")}
+        assert msgspec.structs.replace(old, **lasting) == new
+        assert (old.user_messages or 0) - (new.user_messages or 0) == 1
+
+
+@pytest.mark.requirement("M18")
+def test_an_event_is_known_by_the_lines_that_it_begins_with(tmp_path: Path) -> None:
+    """A call that went on is told with more lines; one that shares but its first line is another."""
+    event = next(event for event in all_events(followed(tmp_path)) if len(event.lines) > 1)
+    held = Suppression(bytes(32)).with_digests(
+        [Suppression(bytes(32)).digest(Forgotten.LINES, *beginnings_of(event)[-1])]
+    )
+
+    def with_lines(*lines: EventLine) -> Event:
+        return msgspec.structs.replace(event, id="timeline-event:" + "0" * 32, lines=lines)
+
+    last = event.lines[-1]
+    more = EventLine("output", last.end + 10, 5, "A" * 43)
+    assert is_event_forgotten(held, with_lines(*event.lines))
+    assert is_event_forgotten(held, with_lines(*event.lines, more))
+    assert not is_event_forgotten(held, with_lines(*event.lines[:-1], more))
+    assert not is_event_forgotten(held, with_lines(*event.lines[:-1], msgspec.structs.replace(last, part=1)))
+    assert not is_event_forgotten(held, with_lines(*event.lines[1:]))
 
 
 def test_a_plan_says_that_files_are_made_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -199,6 +199,15 @@ def test_voices_are_added_up_once_each_by_their_best_root() -> None:
     assert grade_question([one], KNOWN).claims[0].composite == 299_999
 
 
+@pytest.mark.requirement("G21", "M6")
+@pytest.mark.parametrize("names", ["abcdefghi", "jklmnopqr", "stuvwxyz0", "123456789", "ABCDEFGHI"])
+def test_the_best_of_many_roots_of_one_voice_is_found_in_any_order(names: str) -> None:
+    """Python gives a set of texts in another order in every process, and a weight is always the same."""
+    weak = [source("zoe", root=f"root:{name}", session="session:1") for name in names]
+    value = only(claimed("1", *weak, source("ada", session="session:1")))
+    assert (value.composite, value.weight, value.voices) == (299_999, 299_999, 1)
+
+
 @pytest.mark.requirement("M7")
 def test_unknown_lineage_counts_only_where_no_lineage_is_known() -> None:
     """Then the nearest of it stands for all, as no voice; otherwise it moves nothing."""

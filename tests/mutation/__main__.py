@@ -53,8 +53,9 @@ def _run(target: Target) -> bool:
 def _mutate(folder: Path) -> bool:
     """Run mutmut, with its spinner on our error output; false if it could not begin."""
     command = [sys.executable, "-m", "mutmut", "run", "--max-children", str(os.cpu_count() or 1)]
-    # Derandomized: the list of survivors has to be the same in every run.
-    environment = {**os.environ, "HYPOTHESIS_PROFILE": "ci", "PYTHONUNBUFFERED": "1"}
+    # Examples and the order of sets are fixed: the list of survivors has to be the same in every run.
+    fixed = {"HYPOTHESIS_PROFILE": "ci", "PYTHONHASHSEED": "0", "PYTHONUNBUFFERED": "1"}
+    environment = {**os.environ, **fixed}
     with subprocess.Popen(command, cwd=folder, env=environment, stdout=sys.stderr) as process:
         return process.wait() == 0
 
