@@ -42,7 +42,8 @@ def grow(daemon: RunningDaemon, passed: int, failed: int) -> None:
     daemon.rollout.prompt("once more")
     daemon.rollout.command("pytest -q", pytest_output(passed, failed), int(failed > 0))
     daemon.rollout.end_turn("done")
-    with daemon.path.open("ab") as transcript:  # as a host does: for a moment a file written anew would be shorter
+    # Added to, as a host does it: a file that is written anew is shorter for a moment.
+    with daemon.path.open("ab") as transcript:
         transcript.write(daemon.rollout.to_bytes()[daemon.path.stat().st_size :])
 
 
