@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 from tests.reasoning.conformance import made
 from timeline.cli import conformance as command_module
-from timeline.cli import timeline
+from timeline.cli import HELP_NAMES, timeline
 from timeline.cli.conformance import conformance_command, read_cases
 from timeline.cli.exit import ExitCode, exit_code_of
 from timeline.cli.presence import is_owner_command
@@ -21,7 +21,8 @@ def run(*arguments: str) -> tuple[int, str]:
     """Run the command; what it returns, and what it prints."""
     runner = CliRunner()
     with runner.isolation() as (output, *_):
-        code = conformance_command.main(list(arguments), standalone_mode=False)
+        # A command remembers its help option: it must be the one that the program gives it.
+        code = conformance_command.main(list(arguments), standalone_mode=False, help_option_names=HELP_NAMES)
         return int(code), output.getvalue().decode()
 
 
