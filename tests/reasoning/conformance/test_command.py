@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 from tests.reasoning.conformance import made
-from timeline.cli import conformance as command_module
 from timeline.cli import HELP_NAMES, timeline
+from timeline.cli import conformance as command_module
 from timeline.cli.conformance import conformance_command, read_cases
 from timeline.cli.exit import ExitCode, exit_code_of
 from timeline.cli.presence import is_owner_command
