@@ -1,4 +1,4 @@
-"""A consistent copy of a timeline in one file, while others go on writing (issue 4, ``docs/spec/backup.md``).
+"""A consistent copy of a timeline in one file, while others go on writing (``docs/spec/backup.md``).
 
 No lock keeps a writer waiting. The small files are read first, the anchor before the head, and then the database as
 it stands at one moment: so the copy is what a crash at that moment would have left, and the one repair that may be due
