@@ -19,6 +19,7 @@ from timeline.forgetting.applying import Applied, carry_out, erasures_of, leaves
 from timeline.forgetting.errors import (
     ForgetConfirmationError,
     ForgetError,
+    ForgetUnfinishedError,
     NothingToForgetError,
     PlanMovedError,
 )
@@ -296,7 +297,7 @@ def _check_log(state: State, plan: Plan, digest: str) -> Iterator[Check]:
         "report",
         done,
         f"{len(reports)} signed reports" if reports else "no report was recorded",
-        "" if done else "forget-unfinished",
+        "" if done else ForgetUnfinishedError.reason,
     )
 
 

@@ -46,14 +46,13 @@ def claims_about(state: State, subject: str) -> tuple[Claimed, ...]:
     return tuple(one for one in read_claims(claims_entries(state, subject)) if one.claim.subject == subject)
 
 
-def credentials_of(state: State, entity: str | None = None) -> tuple[CredentialEntry, ...]:
-    """Credentials in the order of the log, of everybody or of one.
+def credentials_of(state: State) -> tuple[CredentialEntry, ...]:
+    """Every credential in the order of the log.
 
     Raises:
         IndexUnverifiedError, StateError, SidecarError: the state is not to be believed.
     """
-    found = _bodies(read_register(state, Kind.CREDENTIAL, entity), CredentialEntry)
-    return tuple(one for one in found if entity in {None, one.entity})
+    return _bodies(read_register(state, Kind.CREDENTIAL), CredentialEntry)
 
 
 def runs_of(state: State, about: str | None = None) -> tuple[CredibilityEntry, ...]:

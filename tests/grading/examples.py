@@ -83,3 +83,15 @@ def scores_of(run: Run, names: Sequence[str]) -> dict[str, int]:
     rows = rows_of(run)
     places = {name: (f"person:{name}", "_global") for name in names}
     return {name: rows[place].score for name, place in places.items() if place in rows}
+
+
+OF_CLASSES = (
+    ("fiction", "fictional", "self", 0),
+    ("autobiography", "asserted", "observed", 1),
+    ("biography", "asserted", "secondhand", 1),
+    ("paper", "asserted", "observed", 1),
+    ("reference", "asserted", "cited", 1),
+    ("conversation", "asserted", "secondhand", 1),
+    ("data", "asserted", "observed", 1),
+)
+"""What the class of a work makes of a line that says nothing else: intent, type of source and hops."""

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from sidecars.graded import Claim, ClaimsEntry, ClaimSource, Intent, SourceType, WorkClass, check_claims
-from tests.grading.examples import AS_OF
+from tests.grading.examples import AS_OF, OF_CLASSES
 from timeline.grading.work import Extract, Extracted, Work, decide_intent, decide_verification, make_claim
 
 
@@ -30,18 +30,7 @@ def read(extract: Extract = "statement", **changes: Any) -> Extracted:
 
 
 @pytest.mark.requirement("G2", "G5", "G25")
-@pytest.mark.parametrize(
-    ("work_class", "intent", "source_type", "hops"),
-    [
-        ("fiction", "fictional", "self", 0),
-        ("autobiography", "asserted", "observed", 1),
-        ("biography", "asserted", "secondhand", 1),
-        ("paper", "asserted", "observed", 1),
-        ("reference", "asserted", "cited", 1),
-        ("conversation", "asserted", "secondhand", 1),
-        ("data", "asserted", "observed", 1),
-    ],
-)
+@pytest.mark.parametrize(("work_class", "intent", "source_type", "hops"), OF_CLASSES)
 def test_the_class_of_a_work_decides(
     work_class: WorkClass, intent: Intent, source_type: SourceType, hops: int
 ) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from sidecars.graded import CLAIMS_MAX, Claim, ClaimSource, SourceType, check_graded
 from tests.grading.commands.works import SAID, head, line, lines_of
+from tests.grading.examples import OF_CLASSES
 from timeline import claims_file
 from timeline.claims_file import WorkFile, read_work_file
 from timeline.clock import parse_utc
@@ -78,18 +79,7 @@ def test_a_line_becomes_a_claim() -> None:
 
 
 @pytest.mark.requirement("G25", "G5")
-@pytest.mark.parametrize(
-    ("work_class", "intent", "source_type", "hops"),
-    [
-        ("fiction", "fictional", "self", 0),
-        ("autobiography", "asserted", "observed", 1),
-        ("biography", "asserted", "secondhand", 1),
-        ("paper", "asserted", "observed", 1),
-        ("reference", "asserted", "cited", 1),
-        ("conversation", "asserted", "secondhand", 1),
-        ("data", "asserted", "observed", 1),
-    ],
-)
+@pytest.mark.parametrize(("work_class", "intent", "source_type", "hops"), OF_CLASSES)
 def test_the_class_decides(work_class: str, intent: str, source_type: SourceType, hops: int) -> None:
     """How a statement is meant and how far its author stood; whatever the line says of a novel's story."""
     claim = one(head("x", **{"class": work_class}), line("a"))
